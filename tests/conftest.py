@@ -1,0 +1,29 @@
+"""What the tests share: the zoo of misbehaving kernels, run for real on the CPU."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench import environments, planning, runner
+from workbench.results import load
+
+ZOO = Path(__file__).parent / "kernels"
+LIMITS_S = {stage: 4.0 for stage in ("prepare", "first_call", "check", "time")}
+
+
+@pytest.fixture
+def zoo(tmp_path):
+    """Runs cases of a zoo kernel: `zoo("misbehaving", how=["hangs"])` -> its Results."""
+
+    def run(name="misbehaving", how=None, results=tmp_path / "results", **options):
+        chosen = planning.from_file(ZOO / f"{name}.py")
+        cases = [case for case in chosen.cases if how is None or case.get("how") in how]
+        chosen = planning.from_file(ZOO / f"{name}.py", cases)
+        here = environments.parse("here", sys.executable)
+        planned = planning.plan([chosen], [here], ["eager"], gpu=None)
+        options = {"limits_s": LIMITS_S, "memory_mb": 700, "effort": "quick", "quiet": True, **options}
+        run.summary = runner.run(planned, None, runner.Options(results=results, **options))
+        return load(results)
+
+    return run

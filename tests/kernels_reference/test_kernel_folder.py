@@ -1,0 +1,67 @@
+import ast
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench import kernels
+
+NAMES = kernels.names()
+
+
+def test_names_are_the_files_of_the_folder_without_the_shared_pieces():
+    folder = Path(kernels.__file__).parent
+    assert sorted(path.stem for path in folder.glob("[!_]*.py")) == NAMES
+    assert {"fp4_quantize", "mxfp4_swiglu", "trtllm_attention", "cutlass_moe"} <= set(NAMES)
+
+
+def test_an_unknown_name_says_what_there_is():
+    with pytest.raises(LookupError, match="fp4_quantize"):
+        kernels.get("fp5_quantize")
+
+
+def test_a_file_of_the_user_is_read_anew_and_does_not_take_the_place_of_ours(tmp_path):
+    file = tmp_path / "fp4_quantize.py"
+    (tmp_path / "_mine.py").write_text("CASES = [dict(n=1)]\n")
+    file.write_text("from . import _mine\nCASES = _mine.CASES\n")
+    assert kernels.load_file(file).CASES == [{"n": 1}]
+    file.write_text("CASES = []\n")
+    assert kernels.load_file(str(file)).CASES == []
+    assert len(kernels.get("fp4_quantize").CASES) > 1
+
+
+def test_a_file_of_ours_is_the_kernel_itself():
+    ours = kernels.get("fp4_quantize")
+    assert kernels.load_file(ours.__file__) is ours
+
+
+def test_a_missing_or_broken_file_raises(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        kernels.load_file(tmp_path / "nothing.py")
+    (tmp_path / "broken.py").write_text("CASES = [\n")
+    with pytest.raises(SyntaxError):
+        kernels.load_file(tmp_path / "broken.py")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_kernel_keeps_the_contract(name):
+    kernel = kernels.get(name)
+    assert json.loads(json.dumps(kernel.CASES)) == kernel.CASES, "cases are plain JSON"
+    assert len({json.dumps(case, sort_keys=True) for case in kernel.CASES}) == len(kernel.CASES)
+    assert "." in kernel.API and 0 < kernel.TOLERANCE < 0.5
+    for case in kernel.CASES:
+        cost = kernel.cost(**case)
+        assert cost["bytes"] > 0 and cost["flops"] >= 0
+        assert cost["unit"] in {"bf16", "fp8", "fp4", "fp32"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(kernels.__file__).parent.glob("*.py")), ids=lambda path: path.name
+)
+def test_only_the_standard_library_is_imported_at_the_top(path):
+    for node in ast.parse(path.read_text(), feature_version=(3, 10)).body:
+        if isinstance(node, ast.Import):
+            assert {alias.name.split(".")[0] for alias in node.names} <= set(sys.stdlib_module_names)
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            assert (node.module or "").split(".")[0] in sys.stdlib_module_names

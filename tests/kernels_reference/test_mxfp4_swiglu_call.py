@@ -1,0 +1,120 @@
+"""How mxfp4_swiglu calls the two generations of the library, against packages that look like them."""
+
+import sys
+from dataclasses import make_dataclass
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from workbench.kernels import _routing, mxfp4_swiglu
+
+torch = pytest.importorskip("torch")
+
+CASE = dict(tokens=24, experts=4, hidden=128, columns=256, top_k=2, routing="uniform")
+PARAMETERS = {  # of matmul_ogs, as the copies in these wheels of sglang-kernel have them
+    "0.4.2.post1": "x, w, bias, routing_data=None, gather_indx=None, scatter_indx=None, "
+    "precision_config=None, betas=None, gammas=None, out_alpha=None, y=None, fused_activation=None, "
+    "epilogue=None",
+    "0.4.2.post2": "x, w, bias, routing_data=None, gather_indx=None, scatter_indx=None, "
+    "precision_config=None, betas=None, gammas=None, out_alpha=None, y=None, fused_comm=None, "
+    "fused_activation=None, epilogue=None, y_acc_in=None, inner_routing_data=None",
+}
+
+
+@pytest.fixture
+def inputs():
+    return mxfp4_swiglu.inputs(**CASE)
+
+
+@pytest.fixture(params=PARAMETERS)
+def library(request, monkeypatch, recording):
+    """A package that looks like triton_kernels of that generation and computes nothing."""
+    modules = fakes(request.param)
+    for name, members in modules.items():
+        module = ModuleType(name)
+        module.__dict__.update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    if request.param == "0.4.2.post2":
+        monkeypatch.delitem(sys.modules, "triton_kernels.routing", raising=False)
+    function = recording(PARAMETERS[request.param])
+    function.__module__ = "triton_kernels.matmul_ogs"
+    return SimpleNamespace(version=request.param, function=function)
+
+
+def fakes(version):
+    first = version == "0.4.2.post1"
+    names = ["name", "fn", "fn_arg_names", "fn_arg_do_not_specialize"]
+    specs = make_dataclass("FnSpecs", [(name, object, ()) for name in names + ["reduction_n"] * (not first)])
+    activation = make_dataclass(
+        "FusedActivation", [(name, object, ()) for name in ["specs", "fn_args"] + ["reduction_n"] * first]
+    )
+    routing = ["gate_scal", "expt_hist", "n_expts_tot", "n_expts_act", "expt_data"]
+    ours = dict(FnSpecs=specs, FusedActivation=activation, RoutingData=make_dataclass("RoutingData", routing))
+    ours["GatherIndx"] = make_dataclass("GatherIndx", ["src_indx", "dst_indx"])
+    ours["FlexCtx"] = make_dataclass("FlexCtx", ["rhs_data"])
+    ours["PrecisionConfig"] = make_dataclass("PrecisionConfig", ["weight_scale", "flex_ctx"])
+    layout = dict(
+        make_default_matmul_mxfp4_w_layout=lambda mx_axis: ("values", dict(mx_axis=mx_axis)),
+        make_default_matmul_mxfp4_w_scale_layout=lambda mx_axis, num_warps=8: (
+            "scales",
+            dict(mx_axis=mx_axis, num_warps=num_warps),
+        ),
+    )
+    tensor = dict(
+        FP4="fp4",
+        wrap_torch_tensor=lambda torch_tensor, dtype=None: (torch_tensor, dtype),
+        convert_layout=lambda tensor, layout_cls, **options: (*tensor, layout_cls, options),
+    )
+    if not first:
+        tensor["make_ragged_tensor_metadata"] = lambda slice_sizes, n_total_rows: (slice_sizes, n_total_rows)
+    made = {
+        "triton_kernels": {},
+        "triton_kernels.matmul_ogs": ours,
+        "triton_kernels.numerics": dict(InFlexData=make_dataclass("InFlexData", [])),
+        "triton_kernels.swiglu": dict(swiglu_fn="swiglu_fn"),
+        "triton_kernels.tensor": tensor,
+        "triton_kernels.tensor_details": {},
+        "triton_kernels.tensor_details.layout": layout,
+    }
+    if first:
+        experts = dict(compute_expt_data=lambda expt_hist, n_expts_tot, n_gates: (expt_hist, n_gates))
+        made["triton_kernels.routing"] = experts
+    for name in list(made):  # `from package import module` looks at the package's attributes first
+        parent, _, child = name.rpartition(".")
+        if parent:
+            made[parent][child] = SimpleNamespace(**made[name])
+    return made
+
+
+def test_the_call_fits_both_generations(library, inputs):
+    call = mxfp4_swiglu.prepare(library.function, inputs)
+    answer = call()
+    got = library.function.got
+    assert got["x"] is inputs["x"] and got["bias"] is inputs["bias"]
+    assert answer.shape == (48, 128) and answer.dtype == torch.bfloat16
+    assert answer.data_ptr() == call.outputs[0].data_ptr() == got["y"].data_ptr()
+    assert got["y"].shape == (1, 48, 128)
+    values, dtype, layout, _ = got["w"]
+    assert (dtype, layout, values.stride(1)) == ("fp4", "values", 1)
+    assert torch.equal(values.transpose(1, 2), inputs["packed"])
+    scale, *_ = got["precision_config"].weight_scale
+    assert torch.equal(scale.transpose(1, 2), inputs["exponents"])
+
+
+def test_swiglu_halves_the_columns_in_both_generations(library, inputs):
+    mxfp4_swiglu.prepare(library.function, inputs)()
+    activation = library.function.got["fused_activation"]
+    owner = activation if library.version == "0.4.2.post1" else activation.specs
+    assert owner.reduction_n == 2
+    assert (activation.specs.name, activation.fn_args) == ("swiglu", (1.702, 7.0))
+
+
+def test_the_routing_that_is_handed_over_is_that_of_the_reference(library, inputs):
+    mxfp4_swiglu.prepare(library.function, inputs)()
+    gather, routing = (library.function.got[name] for name in ("gather_indx", "routing_data"))
+    position, rows = _routing.sorted_rows(inputs["chosen"], 4)
+    assert torch.equal(gather.src_indx.long(), position)
+    assert torch.equal(gather.dst_indx.long()[position], torch.arange(48))
+    assert routing.expt_hist.dtype == torch.int32 and torch.equal(routing.expt_hist.long(), rows)
+    assert (routing.n_expts_tot, routing.n_expts_act) == (4, 2)
+    assert torch.equal(routing.expt_data[0], routing.expt_hist) and routing.expt_data[1] == 48

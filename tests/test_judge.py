@@ -1,0 +1,74 @@
+"""Facts of an attempt -> outcome. Pure; the texts that libraries write are judged in test_reasons.py."""
+
+import pytest
+
+from workbench.judge import Facts, judge
+from workbench.results import Outcome
+
+RIGHT = {
+    "right": True,
+    "error": 1e-3,
+    "tolerance": 1e-2,
+    "untouched": 0.0,
+    "nonfinite": 0,
+    "where": "out, row 3",
+}
+
+
+def done(check=RIGHT, **more):
+    told = {"check": check, "time": {"median_us": 10.0}, **more.pop("told", {})}
+    return Facts("done", told, end="done", **more)
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome", "says"),
+    [
+        (done(), Outcome.OK, "worst row off by 0.001"),
+        (done({**RIGHT, "right": False, "error": 0.5}), Outcome.WRONG, "out, row 3"),
+        (done({**RIGHT, "right": False, "error": None, "nonfinite": 7}), Outcome.WRONG, "7 values are not finite"),
+        (done({**RIGHT, "right": False, "untouched": 1.0}), Outcome.WRONG, "nothing was written"),
+        (done(told={"check_changed": {**RIGHT, "right": False}}), Outcome.WRONG, "inputs had changed"),
+        (done(floor_us=10.2), Outcome.OK, ""),
+        (done(floor_us=20.0), Outcome.IMPLAUSIBLE, "the hardware needs 20 us"),
+        (Facts("done", {}, end="done"), Outcome.FAILED, "without a check"),
+        (Facts("first_call", {}, killed="limit", limit_s=3), Outcome.HUNG, "first_call: not done after 3 s"),
+        (Facts("build", {}, killed="idle"), Outcome.HUNG, "no compiler"),
+        (Facts("prepare", {}, killed="memory"), Outcome.OUT_OF_MEMORY, "memory"),
+        (Facts("time", {"check": RIGHT}, end="done", garbage=1), Outcome.FAILED, "channel"),
+        (Facts("first_call", {}, code=0), Outcome.CRASHED, "exit code 0"),
+        (Facts("first_call", {}, code=-11), Outcome.CRASHED, "SIGSEGV"),
+        (Facts("first_call", {}, code=-200), Outcome.CRASHED, "signal 200"),
+        (Facts("first_call", {}, code=None), Outcome.FAILED, "nobody knows"),
+        (Facts("find", {"stopped": {"reason": "not_run", "message": "no GPU here"}}, end="stopped"), Outcome.NOT_RUN, "no GPU"),
+    ],
+)  # fmt: skip
+def test_outcomes(facts, outcome, says):
+    judgement = judge(facts)
+    assert judgement.outcome == outcome
+    assert says in judgement.detail
+
+
+def raised(stage, name, message, missing=None, **more):
+    exception = {"type": name, "message": message, "missing": missing}
+    return judge(Facts(stage, {"exception": exception}, end="exception", code=70, **more))
+
+
+def test_a_component_that_is_not_there_is_told_from_one_that_does_not_import():
+    here = raised("import", "ModuleNotFoundError", "No module named 'a'", "a", api="a.b.c")
+    inside = raised("import", "ModuleNotFoundError", "No module named 'z'", "z", api="a.b.c")
+    assert (here.outcome, here.reason) == (Outcome.MISSING, "component_missing")
+    assert inside.outcome == Outcome.FAILED
+
+
+def test_an_exception_names_its_stage():
+    judgement = raised("first_call", "ValueError", "no such thing")
+    assert judgement.outcome == Outcome.FAILED
+    assert "no such thing" in judgement.detail
+
+
+def test_leaving_the_process_is_a_crash_of_the_called_code():
+    assert raised("first_call", "SystemExit", "0").reason == "exited_early"
+
+
+def test_a_detail_is_capped():
+    assert len(raised("first_call", "ValueError", "x" * 100_000).detail) <= 500

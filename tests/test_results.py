@@ -1,0 +1,138 @@
+"""The store: what is added, what is read back, and what a hostile or broken file can do to it."""
+
+import json
+import resource
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import pytest
+
+from workbench.results import LONGEST_LINE, OUTCOME_OF_REASON, Outcome, Result, Trial, load, parse, save
+
+TRIAL = Trial("matmul", {"tokens": 16}, "eager", "example 1", "cpu")
+OK = Result(TRIAL, run="r1", outcome=Outcome.OK, reason="ok", time={"samples_us": [1.0, 2.0, 3.0]})
+
+
+def line(result=OK, **changed):
+    return json.dumps({**asdict(result), **changed}).encode()
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    save(OK, tmp_path / "card" / "a.jsonl")
+    results = load(tmp_path)
+    assert results.attempts == (OK,)
+    assert results.attempts[0].median_us == 2.0
+
+
+def test_a_torn_last_line_is_reported_and_the_next_line_is_kept_apart(tmp_path):
+    file = tmp_path / "a.jsonl"
+    save(OK, file)
+    file.write_bytes(file.read_bytes() + line()[:100])
+    assert "torn" in load(tmp_path).problems[0]
+    save(replace(OK, attempt=2), file)
+    results = load(tmp_path)
+    assert [result.attempt for result in results] == [1, 2]
+    assert len(results.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        (line(schema=99), "newer"),
+        (line(schema="1"), "schema"),
+        (line(outcome="excellent"), "excellent"),
+        (line(stages={"time": "long"}), "number"),
+        (line(time={"samples_us": [1e999]}).replace(b"Infinity", b"1e999"), "finite"),
+        (line(time={"samples_us": [float("nan")]}), "NaN"),
+        (line(detail=5), "detail"),
+        (line(trial={"kernel": "x"}), "missing"),
+        (line(trial={**asdict(TRIAL), "gpu": 5}), "trial"),
+        (line(provenance={"environment": []}), "environment"),
+        (b'{"schema": 1, "schema": 1}', "twice"),
+        (b'{"schema": 1}', "trial"),
+        (b"\xff\xfe{}", "utf-8"),
+        (b"[" * 100_000, "recursion"),
+        (b"[]", "object"),
+        (b"null", "object"),
+        (line(detail="x" * LONGEST_LINE), "bytes"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_reported_and_the_rest_is_used(tmp_path, bad, says):
+    (tmp_path / "a.jsonl").write_bytes(bad + b"\n" + line() + b"\n")
+    results = load(tmp_path)
+    assert len(results) == 1
+    assert says.lower() in results.problems[0].lower()
+    assert len(results.problems[0]) < 500
+
+
+def test_unknown_keys_are_no_reason_to_lose_a_line():
+    assert parse(line(added_later={"x": 1})) == OK
+
+
+def test_local_results_are_read_only_when_they_are_named(tmp_path):
+    save(OK, tmp_path / "local" / "a.jsonl")
+    assert len(load(tmp_path)) == 0
+    assert len(load(tmp_path / "local")) == 1
+
+
+def test_only_an_ok_result_has_samples():
+    with pytest.raises(ValueError, match="no samples"):
+        replace(OK, outcome=Outcome.WRONG)
+
+
+def standing(*outcomes, attempts=None):
+    made = [
+        replace(OK, outcome=outcome, time={}, attempt=number)
+        for number, outcome in enumerate(outcomes, start=1 if attempts is None else attempts)
+    ]
+    folder = {result.trial: made for result in made}
+    from workbench.results import Results
+
+    return Results(tuple(result for each in folder.values() for result in each)).trials()[TRIAL]
+
+
+def test_attempts_that_differ_make_a_trial_flaky():
+    found = standing(Outcome.OK, Outcome.CRASHED, Outcome.OK)
+    assert found.flaky
+    assert found.word == "flaky 1/3 crashed"
+
+
+def test_a_planned_line_gives_way_to_an_attempt():
+    assert standing(Outcome.NOT_RUN, attempts=0).outcome == Outcome.NOT_RUN
+    assert standing(Outcome.NOT_RUN, Outcome.OK, attempts=0).word == "ok"
+
+
+def test_an_attempt_that_did_not_run_says_nothing_against_one_that_did():
+    assert standing(Outcome.OK, Outcome.NOT_RUN).word == "ok"
+
+
+def test_every_reason_has_an_outcome_and_every_outcome_a_reason():
+    assert set(OUTCOME_OF_REASON.values()) == set(Outcome)
+
+
+FILLS_UP = """
+import resource, signal, sys
+from pathlib import Path
+from workbench.results import *
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+file = Path(sys.argv[1])
+result = Result(Trial("k", {}, "eager", "e", "cpu"), "r", Outcome.OK, "ok")
+save(result, file)
+size = file.stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, size + 20))
+try:
+    save(result, file)
+except OSError as problem:
+    sys.exit(0 if file.stat().st_size == size else "a part of a line was left")
+sys.exit("no error")
+"""
+
+
+def test_a_disk_that_fills_up_leaves_the_file_as_it_was(tmp_path):
+    assert resource.RLIMIT_FSIZE
+    done = subprocess.run(
+        [sys.executable, "-c", FILLS_UP, tmp_path / "a.jsonl"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(load(tmp_path)) == 1

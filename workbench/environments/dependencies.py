@@ -1,0 +1,96 @@
+"""Which packages go beside what was asked for: those it declares, less heavy ones, which are inherited."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+    from packaging.requirements import Requirement
+
+HEAVY = {"torch", "torchvision", "torchaudio", "triton", "numpy", "nccl4py", "jax", "jaxlib", "tileiras"}
+HEAVY_STARTS = ("nvidia-", "cuda-", "cupy-", "nccl-", "flashinfer-")
+SMALL = {"nvidia-ml-py"}
+
+
+def heavy(name: str) -> bool:
+    """Inherited unless asked for by name: gigabytes, or only needed by kernels that say so themselves."""
+    return name not in SMALL and (name in HEAVY or name.startswith(HEAVY_STARTS))
+
+
+def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | None, python: str) -> list[str]:
+    """Requirements that should be installed next into `site`, [] when nothing is missing any more.
+
+    What was asked for gets its small requirements beside it; what those require in turn is taken from `host`
+    (name -> version) where it fits. Offline, all that the folder of wheels lacks is. Raises LookupError.
+    """
+    from packaging.utils import canonicalize_name
+
+    own = installed(site)
+    wanted: dict[str, str] = {}
+    lacking: list[str] = []
+    for owner, distribution in own.items():
+        for requirement in _declared(distribution.requires or [], python):
+            name = canonicalize_name(requirement.name)
+            if name in own or heavy(name):
+                continue
+            if wheels and not in_folder(wheels, requirement, python):
+                lacking += _lack(requirement, host.get(name), owner)
+            elif owner in asked or not _fits(requirement, host.get(name)):
+                wanted[name] = f"{requirement.name}{requirement.specifier}"
+    if lacking:
+        raise LookupError(
+            f"neither the folder of wheels nor the inherited interpreter has what {'; '.join(lacking)}"
+        )
+    return [wanted[name] for name in sorted(wanted)]
+
+
+def installed(site: Path) -> "dict[str, Distribution]":
+    """The environment's own distributions by name."""
+    from importlib.metadata import distributions
+
+    from packaging.utils import canonicalize_name
+
+    return {canonicalize_name(each.name): each for each in distributions(path=[str(site)])}
+
+
+def in_folder(wheels: Path, requirement: "Requirement", python: str) -> bool:
+    """Whether the folder has a wheel for `requirement` that Python `python` (3.12.3) can use here."""
+    from packaging.tags import compatible_tags, cpython_tags, platform_tags
+    from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+    release = tuple(int(part) for part in python.split(".")[:2])
+    platforms = list(platform_tags())
+    usable = {*cpython_tags(release, platforms=platforms), *compatible_tags(release, platforms=platforms)}
+    for file in wheels.glob("*.whl"):
+        try:
+            name, version, _, tags = parse_wheel_filename(file.name)
+        except InvalidWheelFilename:
+            continue
+        if name == canonicalize_name(requirement.name) and tags & usable and _fits(requirement, str(version)):
+            return True
+    return False
+
+
+def _declared(lines: list[str], python: str) -> "list[Requirement]":
+    from packaging.requirements import Requirement
+
+    target = {"python_version": ".".join(python.split(".")[:2]), "python_full_version": python, "extra": ""}
+    read = [Requirement(line) for line in lines]
+    return [each for each in read if each.marker is None or each.marker.evaluate(target)]
+
+
+def _fits(requirement: "Requirement", version: str | None) -> bool:
+    from packaging.version import InvalidVersion
+
+    try:
+        return version is not None and requirement.specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _lack(requirement: "Requirement", there: str | None, owner: str) -> list[str]:
+    if _fits(requirement, there):
+        return []
+    inherited = f" (inherited: {there})" if there else ""
+    return [f"{owner} needs: {requirement.name}{requirement.specifier}{inherited}"]

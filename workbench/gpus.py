@@ -1,0 +1,125 @@
+"""Which GPU is here, what family it is of, and how fast it can be at most. Reads the driver, sets nothing.
+
+Nominal peaks are datasheet figures for dense operands; a new GPU is one line.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Terabytes and teraoperations (dense) a second."""
+
+    memory: float
+    bf16: float
+    fp8: float = 0.0
+    fp4: float = 0.0
+
+
+PEAKS: Mapping[str, Peak] = {
+    "H100": Peak(3.35, 989, 1978),
+    "H200": Peak(4.8, 989, 1978),
+    "B200": Peak(8.0, 2250, 4500, 9000),
+    "B300": Peak(8.0, 2250, 4500, 14000),
+    "GB200": Peak(8.0, 2500, 5000, 10000),
+    "GB300": Peak(8.0, 2500, 5000, 15000),
+    "RTX PRO 6000": Peak(1.792, 467.8, 935.6, 1871),
+    "RTX 5090": Peak(1.792, 210, 419, 1676),
+    "GB10": Peak(0.273, 125, 250, 500),
+}
+FAMILIES = {8: "SM8x", 9: "SM90", 10: "SM100", 11: "SM110", 12: "SM120"}
+"""By the major number: 10.0 and 10.3 are one family, 12.0 and 12.1 another."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """`sm` is the compute capability, such as "9.0"; `uuid` names the card on this machine and is never stored."""
+
+    name: str
+    sm: str
+    uuid: str
+    driver: str
+    memory_gib: float
+
+    @property
+    def uuid_hash(self) -> str:
+        return hashlib.sha256(self.uuid.encode()).hexdigest()[:12]
+
+    @property
+    def family(self) -> str:
+        return family(self.sm)
+
+
+def family(sm: str) -> str:
+    major = sm.split(".")[0]
+    return FAMILIES.get(int(major), f"SM{major}x") if major.isdigit() else "unknown"
+
+
+def here(index: int = 0) -> Gpu | None:
+    """The GPU with this index, or None where there is no driver, no GPU or no such index."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+        memory = pynvml.nvmlDeviceGetMemoryInfo(handle).total
+        return Gpu(
+            name=str(pynvml.nvmlDeviceGetName(handle)),
+            sm=f"{major}.{minor}",
+            uuid=str(pynvml.nvmlDeviceGetUUID(handle)),
+            driver=str(pynvml.nvmlSystemGetDriverVersion()),
+            memory_gib=round(memory / 2**30, 1),
+        )
+    except Exception:  # no library, no driver, no such card: all mean that there is nothing to run on
+        return None
+
+
+def snapshot(index: int = 0) -> dict[str, Any]:
+    """Clocks, power, temperature and throttle reasons as they are now; empty where they cannot be read."""
+    try:
+        import pynvml
+
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        return {
+            "sm_mhz": pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
+            "memory_mhz": pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_MEM),
+            "power_w": round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1000, 1),
+            "temperature_c": pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
+            "throttle": _throttle(pynvml, handle),
+        }
+    except Exception:
+        return {}
+
+
+HARMLESS = ("Idle", "None", "ApplicationsClocksSetting", "UserDefinedClocks", "All")
+
+
+def _throttle(pynvml: Any, handle: Any) -> list[str]:
+    mask = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
+    prefix = "nvmlClocksThrottleReason"
+    bits = {name[len(prefix) :]: getattr(pynvml, name) for name in dir(pynvml) if name.startswith(prefix)}
+    return sorted(
+        name
+        for name, bit in bits.items()
+        if isinstance(bit, int) and bit and mask & bit and name not in HARMLESS
+    )
+
+
+def floor_us(cost: Mapping[str, Any], gpu_name: str) -> float | None:
+    """The shortest possible time: bytes over bandwidth or operations over peak, whichever is longer."""
+    peak = _peak(gpu_name)
+    if peak is None:
+        return None
+    memory_us = cost.get("bytes", 0) / (peak.memory * 1e6)
+    rate = getattr(peak, str(cost.get("unit", "bf16")), 0.0)
+    compute_us = cost.get("flops", 0) / (rate * 1e6) if rate else 0.0
+    return round(max(memory_us, compute_us), 4)
+
+
+def _peak(gpu_name: str) -> Peak | None:
+    matches = [name for name in PEAKS if name in gpu_name]
+    return PEAKS[max(matches, key=len)] if matches else None

@@ -1,0 +1,44 @@
+"""Says how far a run is: a bar with the time left where somebody watches, plain lines elsewhere."""
+
+import sys
+import time
+from typing import Any
+
+
+class Progress:
+    """`begin` names what is at work, `end` says how it went. Everything goes to stderr."""
+
+    def __init__(self, total: int, quiet: bool = False):
+        self.total, self.quiet, self.done = total, quiet, 0
+        self.since, self.bar = time.monotonic(), None  # type: float, Any
+        if not quiet and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=total, unit="trial", dynamic_ncols=True)
+
+    def say(self, text: str) -> None:
+        if self.bar is not None:
+            self.bar.write(text, file=sys.stderr)
+        elif not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def begin(self, text: str) -> None:
+        if self.bar is not None:
+            self.bar.set_description_str(text[:60])
+
+    def end(self, text: str, outcome: str) -> None:
+        self.done += 1
+        if self.bar is not None:
+            self.bar.update()
+            if outcome != "ok":
+                self.bar.write(text, file=sys.stderr)
+        elif not self.quiet:
+            print(f"[{self.done}/{self.total}] {text}{self._left()}", file=sys.stderr, flush=True)
+
+    def _left(self) -> str:
+        left_s = (time.monotonic() - self.since) / self.done * (self.total - self.done)
+        return f"  (about {left_s:.0f} s left)" if left_s >= 1 else ""
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()

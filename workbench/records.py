@@ -1,0 +1,146 @@
+"""Makes the line that is stored out of what an attempt told: capped, and without the names of people or hosts."""
+
+import getpass
+import os
+import re
+import socket
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workbench import __version__
+from workbench.environments import BuildError, Built
+from workbench.gpus import Gpu
+from workbench.judge import Judgement
+from workbench.planning import Planned
+from workbench.results import Outcome, Result
+from workbench.workers import Told
+
+KEPT_CHARACTERS = 6000
+KEPT_VARIABLES = ("FLASHINFER_", "TRITON_", "CUDA_", "TORCH_", "PYTORCH_", "NCCL_")
+
+
+def result(
+    planned: Planned,
+    told: Told,
+    judgement: Judgement,
+    built: Built | BuildError,
+    gpu: Gpu | None,
+    run: str,
+    attempt: int,
+) -> Result:
+    """The Result of an attempt; attempt 0 is the line of a plan and says little of where it would run."""
+    ok = judgement.outcome == Outcome.OK
+    return Result(
+        trial=planned.trial,
+        run=run,
+        outcome=judgement.outcome,
+        reason=judgement.reason,
+        detail=scrub(judgement.detail),
+        stage=told.stage,
+        attempt=attempt,
+        stages=told.stages,
+        found=_dict(told.facts.get("found")),
+        check=_checks(told.facts),
+        time=_dict(told.facts.get("time")) if ok else {},
+        stderr=scrub(_kept(told.stderr)),
+        stdout=scrub(_kept(told.stdout)),
+        kernel_hash=planned.kernel.hash,
+        inputs_hash=str(told.facts.get("inputs_hash", "")),
+        provenance=_provenance(planned, built, gpu) if attempt else {"environment": {"hash": _hash(built)}},
+    )
+
+
+def place(planned: Planned, built: Built | BuildError, gpu: Gpu | None) -> Path:
+    """One file per card and environment, so that two machines never write to the same one."""
+    where = f"{slug(gpu.name)}-{gpu.uuid_hash}" if gpu else slug(planned.trial.gpu)
+    tail = f"-{_hash(built)[:8]}" if _hash(built) else ""
+    return Path(where) / f"{slug(planned.environment.name)}{tail}.jsonl"
+
+
+def slug(text: str) -> str:
+    """Letters, digits, dots and dashes alone: a file name whatever the text was."""
+    kept = "".join(
+        each if each.isascii() and (each.isalnum() or each == ".") else "-" for each in text.lower()
+    )
+    return "-".join(part for part in kept.split("-") if part).strip(".")[:80] or "unnamed"
+
+
+def scrub(text: str) -> str:
+    """The text without this machine's name, this user's name and this user's home."""
+    for private, shown in _private():
+        text = re.sub(private, shown, text)
+    return text
+
+
+@cache
+def _private() -> tuple[tuple[str, str], ...]:
+    found = [(re.escape(str(Path.home())) + r"(?=/|\b)", "~")]
+    for name, shown in ((_user(), "USER"), (socket.gethostname(), "HOST")):
+        if len(name) > 2 and name not in ("root", "localhost"):
+            found.append((rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", shown))
+    return tuple(found)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return ""
+
+
+def _hash(built: Built | BuildError) -> str:
+    return built.hash if isinstance(built, Built) else ""
+
+
+def _provenance(planned: Planned, built: Built | BuildError, gpu: Gpu | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "environment": _environment(planned, built),
+        "workbench": __version__,
+        "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "variables": _variables(),
+    }
+    if gpu:
+        facts["gpu"] = {
+            "name": gpu.name,
+            "sm": gpu.sm,
+            "uuid_hash": gpu.uuid_hash,
+            "driver": gpu.driver,
+            "memory_gib": gpu.memory_gib,
+        }
+    return facts
+
+
+def _environment(planned: Planned, built: Built | BuildError) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "name": planned.environment.name,
+        "requirements": list(planned.environment.requirements),
+        "hash": _hash(built),
+    }
+    if isinstance(built, Built):
+        facts["python"] = built.python_version
+        facts["packages"], facts["inherited"] = dict(built.packages), dict(built.inherited)
+    return facts
+
+
+def _variables() -> dict[str, str]:
+    kept = {name: scrub(value[:200]) for name, value in os.environ.items() if name.startswith(KEPT_VARIABLES)}
+    return dict(sorted(kept.items()))
+
+
+def _kept(text: str) -> str:
+    if len(text) <= KEPT_CHARACTERS:
+        return text
+    half = KEPT_CHARACTERS // 2
+    return f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
+
+
+def _checks(facts: Mapping[str, Any]) -> dict[str, Any]:
+    check, changed = _dict(facts.get("check")), _dict(facts.get("check_changed"))
+    return {**check, "changed_inputs": changed} if changed else check
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,326 @@
+"""What came back: one Result an attempt, kept as JSON lines; what a trial is worth is derived from its attempts.
+
+The rule: lines are only ever added, and what is read is never trusted. A line that cannot be used is
+reported as a problem and the rest is used.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+SCHEMA = 1
+LONGEST_LINE = 4_000_000  # characters; our own lines are a few thousand
+LOCAL = "local"  # results/local/: a user's own runs, beside the committed sets
+
+
+class Outcome(StrEnum):
+    OK = "ok"
+    WRONG = "wrong"  # it ran, and the answer is off
+    IMPLAUSIBLE = "implausible"  # faster than the hardware can be
+    UNSUPPORTED = "unsupported"  # the library says so, for this GPU or this shape
+    MISSING = "missing"  # this environment has no such function, or not as called
+    FAILED = "failed"  # an exception
+    CRASHED = "crashed"  # a GPU fault, a signal, an abort
+    HUNG = "hung"  # ended by our limit
+    OUT_OF_MEMORY = "out_of_memory"
+    NOT_BUILT = "not_built"  # the environment could not be made
+    NOT_EXERCISED = "not_exercised"  # another kernel ran instead
+    NOT_RUN = "not_run"  # nothing is known of it
+
+
+OUTCOME_OF_REASON: Mapping[str, Outcome] = {
+    "ok": Outcome.OK,
+    "slower": Outcome.OK,
+    "inconclusive": Outcome.OK,
+    "wrong_numbers": Outcome.WRONG,
+    "measurement_invalid": Outcome.IMPLAUSIBLE,
+    "unsupported_arch": Outcome.UNSUPPORTED,
+    "no_kernel_for_config": Outcome.UNSUPPORTED,
+    "api_changed": Outcome.MISSING,
+    "component_missing": Outcome.MISSING,
+    "import_error": Outcome.FAILED,
+    "jit_compile_failure": Outcome.FAILED,
+    "version_skew": Outcome.FAILED,
+    "graph_capture_failure": Outcome.FAILED,
+    "no_kernel_image": Outcome.FAILED,
+    "resource_exhausted": Outcome.FAILED,
+    "bad_argument": Outcome.FAILED,
+    "channel_corrupted": Outcome.FAILED,
+    "unknown": Outcome.FAILED,
+    "illegal_memory_access": Outcome.CRASHED,
+    "misaligned_address": Outcome.CRASHED,
+    "illegal_instruction": Outcome.CRASHED,
+    "launch_failure": Outcome.CRASHED,
+    "segfault_abort": Outcome.CRASHED,
+    "exited_early": Outcome.CRASHED,
+    "hang_timeout": Outcome.HUNG,
+    "oom": Outcome.OUT_OF_MEMORY,
+    "oom_host": Outcome.OUT_OF_MEMORY,
+    "not_built": Outcome.NOT_BUILT,
+    "not_exercised": Outcome.NOT_EXERCISED,
+    "not_run": Outcome.NOT_RUN,
+    "missing_cubin": Outcome.NOT_RUN,
+    "driver_mismatch": Outcome.NOT_RUN,
+    "env_problem": Outcome.NOT_RUN,
+    "notebook_kernel_missing": Outcome.NOT_RUN,
+    "notebook_kernel_died": Outcome.NOT_RUN,
+    "notebook_output_lost": Outcome.NOT_RUN,
+    "notebook_error_swallowed": Outcome.NOT_RUN,
+    "notebook_bad_param": Outcome.NOT_RUN,
+    "notebook_nondeterministic": Outcome.NOT_RUN,
+}
+"""Reason class -> outcome. A missing cubin or an unfit driver says nothing of the kernel: it was not run."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is planned and shown: one case of one kernel, called in one mode, in one environment, on one GPU.
+
+    `gpu` is the device's name, "cpu" for kernels that run there, "none" where there was no device.
+    """
+
+    kernel: str
+    case: dict[str, Any]
+    mode: str
+    environment: str
+    gpu: str
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.case.items())
+
+    def __hash__(self) -> int:
+        case = json.dumps(self.case, sort_keys=True)
+        return hash((self.kernel, case, self.mode, self.environment, self.gpu))
+
+
+@dataclass(frozen=True)
+class Result:
+    """One attempt at a trial. Times in `stages` are seconds, in `time` microseconds.
+
+    `attempt` 0 is the line written when a run is planned: what stays if the run ends before it.
+    """
+
+    trial: Trial
+    run: str
+    outcome: Outcome
+    reason: str
+    detail: str = ""
+    stage: str = ""
+    arm: str = ""
+    generation: int = 0
+    visit: int = 0
+    attempt: int = 1
+    stages: dict[str, float] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)  # the function as this environment has it
+    check: dict[str, Any] = field(default_factory=dict)  # errors against the reference
+    time: dict[str, Any] = field(default_factory=dict)  # only where the outcome is ok
+    stderr: str = ""
+    stdout: str = ""
+    kernel_hash: str = ""
+    inputs_hash: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        if self.time.get("samples_us") and self.outcome != Outcome.OK:
+            raise ValueError(f"a trial that is {self.outcome} has no samples")
+
+    @property
+    def median_us(self) -> float | None:
+        samples = self.time.get("samples_us")
+        return median(samples) if samples else None
+
+    @property
+    def environment_hash(self) -> str:
+        return str(self.provenance.get("environment", {}).get("hash", ""))
+
+
+@dataclass(frozen=True)
+class Results:
+    """Attempts in the order they were read, and what could not be read. Iterates over the attempts."""
+
+    attempts: tuple[Result, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.attempts)
+
+    def __len__(self) -> int:
+        return len(self.attempts)
+
+    def __repr__(self) -> str:
+        return f"{len(self.attempts)} attempts at {len(self.trials())} trials, {len(self.problems)} problems"
+
+    def trials(self) -> dict[Trial, "Standing"]:
+        """What each trial is worth, in the order of first appearance."""
+        grouped: dict[Trial, list[Result]] = {}
+        for result in self.attempts:
+            grouped.setdefault(result.trial, []).append(result)
+        return {trial: Standing.of(attempts) for trial, attempts in grouped.items()}
+
+    def only(self, **wanted: Iterable[str] | None) -> "Results":
+        """Attempts whose trial has one of the wanted values: `only(kernel=["a"], gpu=None)`; None means all."""
+        kept = self.attempts
+        for name, values in wanted.items():
+            if values:
+                allowed = set(values)
+                kept = tuple(result for result in kept if getattr(result.trial, name) in allowed)
+        return Results(kept, self.problems)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a trial is worth, from its attempts: k of n attempts agree with `result`, the newest that says most."""
+
+    result: Result
+    agree: int
+    tried: int
+    outcomes: tuple[Outcome, ...]
+
+    @classmethod
+    def of(cls, attempts: list[Result]) -> "Standing":
+        tried = [result for result in attempts if result.attempt > 0] or attempts[-1:]
+        ran = [result for result in tried if result.outcome != Outcome.NOT_RUN] or tried
+        shown = max(ran, key=lambda result: (result.outcome != Outcome.OK, ran.index(result)))
+        agree = sum(result.outcome == shown.outcome for result in ran)
+        return cls(shown, agree, len(ran), tuple(dict.fromkeys(result.outcome for result in ran)))
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.result.outcome
+
+    @property
+    def flaky(self) -> bool:
+        return len(self.outcomes) > 1
+
+    @property
+    def word(self) -> str:
+        return f"flaky {self.agree}/{self.tried} {self.outcome}" if self.flaky else str(self.outcome)
+
+
+def save(result: Result, file: Path) -> None:
+    """Add one line; a write that fails (a full disk) leaves the file as it was. Raises OSError."""
+    line = (json.dumps(asdict(result), allow_nan=False) + "\n").encode()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        size = os.fstat(handle).st_size
+        if size and os.pread(handle, 1, size - 1) != b"\n":  # a torn last line: keep it apart from ours
+            line = b"\n" + line
+        _write_all(handle, line, size)
+    finally:
+        os.close(handle)
+
+
+def _write_all(handle: int, line: bytes, size: int) -> None:
+    try:
+        written = 0
+        while written < len(line):
+            written += os.write(handle, line[written:])
+        os.fsync(handle)
+    except OSError:
+        os.ftruncate(handle, size)
+        raise
+
+
+def load(*folders: str | Path) -> Results:
+    """All attempts under the folders. `local/` below a folder is left out; name it to have it too."""
+    attempts: list[Result] = []
+    problems: list[str] = []
+    for folder in map(Path, folders):
+        files = sorted(
+            file for file in folder.rglob("*.jsonl") if LOCAL not in file.relative_to(folder).parts
+        )
+        for file in files:
+            _load_file(file, str(file.relative_to(folder)), attempts, problems)
+    return Results(tuple(attempts), tuple(problems))
+
+
+def _load_file(file: Path, name: str, attempts: list[Result], problems: list[str]) -> None:
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as problem:
+        problems.append(f"{name}: {problem.strerror}")
+        return
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            attempts.append(parse(line))
+        except (ValueError, TypeError, RecursionError) as problem:
+            torn = " (torn: the last line has no end)" if number == len(lines) else ""
+            problems.append(f"{name}:{number}: {str(problem)[:200]}{torn}")
+
+
+def parse(line: bytes) -> Result:
+    """A Result from one line. Raises ValueError with what is wrong with it."""
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"a line of {len(line)} bytes")
+    facts = json.loads(line.decode("utf-8"), object_pairs_hook=_no_twins, parse_constant=_no_constants)
+    if not isinstance(facts, dict):
+        raise ValueError("not an object")
+    schema = facts.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise ValueError("no schema number")
+    if schema > SCHEMA:
+        raise ValueError(f"schema {schema} is newer than this workbench knows ({SCHEMA}); update it")
+    known = {each.name for each in fields(Result)}
+    facts = {name: value for name, value in facts.items() if name in known}
+    try:
+        facts["trial"] = Trial(**facts["trial"])
+        facts["outcome"] = Outcome(facts["outcome"])
+        result = Result(**facts)
+    except KeyError as problem:
+        raise ValueError(f"no key {problem}") from problem
+    _check_types(result)
+    return result
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _no_constants(word: str) -> float:
+    raise ValueError(f"{word} is not a number that JSON has")
+
+
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "run": str, "reason": str, "detail": str, "stage": str, "arm": str, "generation": int, "visit": int,
+    "attempt": int, "stages": dict, "found": dict, "check": dict, "time": dict, "stderr": str, "stdout": str,
+    "kernel_hash": str, "inputs_hash": str, "provenance": dict,
+}  # fmt: skip
+
+
+def _check_types(result: Result) -> None:
+    for name, kind in KINDS.items():
+        if not isinstance(getattr(result, name), kind):
+            raise ValueError(f"{name} is a {type(getattr(result, name)).__name__}")
+    trial = result.trial
+    if not isinstance(trial.case, dict) or not all(isinstance(value, str) for value in _names(trial)):
+        raise ValueError("trial is not of names and a case")
+    if not isinstance(result.provenance.get("environment", {}), dict):
+        raise ValueError("provenance.environment is no object")
+    numbers = [*_samples(result), *result.stages.values()]
+    if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        raise ValueError("a time is not a finite number")
+
+
+def _names(trial: Trial) -> tuple[str, ...]:
+    return trial.kernel, trial.mode, trial.environment, trial.gpu
+
+
+def _samples(result: Result) -> list[float]:
+    samples = result.time.get("samples_us", [])
+    if not isinstance(samples, list):
+        raise ValueError("samples_us is no list")
+    return samples

@@ -1,0 +1,25 @@
+"""The worker's entry: `python -I -X faulthandler start.py COMMANDS_FD FACTS_FD`.
+
+`-I` keeps our folder off sys.path, where our file names would shadow installed ones; so the package is
+loaded here by its place, under a name of its own.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def package(name, folder):
+    """Make the folder importable as a package called `name`."""
+    init = os.path.join(folder, "__init__.py")
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+
+
+if __name__ == "__main__":
+    package("workbench_worker", HERE)
+    serve = importlib.import_module("workbench_worker.serve")
+    serve.main(int(sys.argv[1]), int(sys.argv[2]))

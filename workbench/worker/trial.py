@@ -1,0 +1,120 @@
+"""The stages of one trial, in order: import, find, prepare, first_call, check, capture, replay, time."""
+
+import importlib
+import json
+import sys
+import time
+
+from . import artifacts, builds, find, graph, poison, values
+
+DEVICE_STAGES = ("build", "prepare", "first_call", "check", "capture", "replay", "time")
+
+
+class Stopped(Exception):
+    """The trial cannot go on, and nothing is broken: `reason` is a class of the judge, the text says why."""
+
+    def __init__(self, reason, text):
+        super().__init__(text)
+        self.reason = reason
+
+
+class Stage:
+    """Where the trial is. Entering a stage tells it, so that the last one told is where it died."""
+
+    def __init__(self, tell):
+        self.tell, self.name = tell, ""
+
+    def __call__(self, name):
+        self.name = name
+        self.tell(stage=name)
+
+    @property
+    def touches_device(self):
+        return self.name in DEVICE_STAGES
+
+
+def run(command, stage, tell):
+    stage("import")
+    kernel = load(command["kernel_file"])
+    builds.announce(stage)
+    function = find.api(kernel, stage, tell)
+    if command["device"] is None:
+        raise Stopped("not_run", "no GPU here: installed, imported and found, not called")
+    case, mode = command["case"], command["mode"]
+    if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=command["sm"], **case):
+        artifacts.require(Stopped)
+    stage("prepare")
+    values.release()
+    inputs = kernel.inputs(**case)
+    tell(inputs_hash=values.digest(inputs))
+    call = prepared(kernel, function, inputs)
+    stage("first_call")
+    written = values.tensors(raw(kernel, call()))
+    values.synchronize(command["device"])
+    sizes = [values.size(each) for each in written]
+    del written
+    if mode == "eager":
+        timed = eager(kernel, call, inputs, case, sizes, stage, tell)
+    elif mode == "graph":
+        timed = graph.captured(kernel, call, inputs, case, stage, tell)
+    else:
+        raise Stopped("not_run", f"this workbench has no mode {mode!r}; it has eager and graph")
+    if timed is not None:
+        from . import stopwatch
+
+        stage("time")
+        tell(time=stopwatch.measure(timed, command["device"], mode, command["effort"]))
+    stage("done")
+
+
+def load(file):
+    """The kernel's module, as a member of its folder, so that its `from . import _shapes` works here too."""
+    from . import start
+
+    folder, name = file.rsplit("/", 1)
+    package = "kernels_" + values.short_hash(folder)
+    if package not in sys.modules:
+        start.package(package, folder)
+    return importlib.import_module(f"{package}.{name[: -len('.py')]}")
+
+
+def prepared(kernel, function, inputs):
+    try:
+        return kernel.prepare(function, inputs)
+    except NotImplementedError as problem:
+        raise Stopped("no_kernel_for_config", str(problem)) from problem
+
+
+def raw(kernel, result):
+    return kernel.raw(result) if hasattr(kernel, "raw") else result
+
+
+def eager(kernel, call, inputs, case, sizes, stage, tell):
+    """Check the answer over poisoned memory, twice; what may be timed, or None where an answer is wrong."""
+    stage("check")
+    for name in ("check", "check_changed") if kernel.VARIES else ("check",):
+        if name == "check_changed":
+            change(kernel, inputs, case)
+        poison.before(call, sizes)
+        if not right(kernel, call(), inputs, tell, name):
+            return None
+    return call
+
+
+def change(kernel, inputs, case):
+    """Copy other values into the inputs in place: who keeps an old answer, or old inputs, is found."""
+    other = kernel.inputs(**case, seed=1)
+    for name in kernel.VARIES:
+        inputs[name].copy_(other[name])
+
+
+def right(kernel, result, inputs, tell, name="check"):
+    from . import check
+
+    untouched = poison.untouched(values.tensors(raw(kernel, result)))
+    got = kernel.outputs(result, inputs) if hasattr(kernel, "outputs") else {"out": result}
+    started = time.monotonic()
+    facts = check.compare(got, kernel.reference(inputs), kernel.TOLERANCE)
+    facts.update(untouched=untouched, reference_s=round(time.monotonic() - started, 3))
+    tell(**{name: json.loads(json.dumps(facts))})
+    return facts["right"]

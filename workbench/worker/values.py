@@ -1,0 +1,71 @@
+"""Looks into whatever a kernel takes and gives: torch tensors, numbers, and containers of them."""
+
+import gc
+import hashlib
+import sys
+
+SAMPLED_BYTES = 4096
+
+
+def tensors(value, depth=0):
+    """Every torch tensor in a value, containers and objects with fields included."""
+    if _is_tensor(value):
+        return [value]
+    if depth > 6 or value is None or isinstance(value, (str, bytes, int, float)):
+        return []
+    if isinstance(value, dict):
+        members = list(value.values())
+    elif isinstance(value, (list, tuple, set)):
+        members = list(value)
+    else:
+        members = list(getattr(value, "__dict__", {}).values())
+    return [found for member in members for found in tensors(member, depth + 1)]
+
+
+def _is_tensor(value):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def size(tensor):
+    return tensor.numel() * tensor.element_size()
+
+
+def synchronize(device):
+    torch = sys.modules.get("torch")
+    if torch is not None and device != "cpu":
+        torch.cuda.synchronize()
+
+
+def release():
+    """Give back what the trial before this one left, so that each starts with the whole card."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        gc.collect()
+        torch.cuda.empty_cache()
+
+
+def digest(inputs):
+    """A hash of shapes, types and sampled bytes: equal for equal inputs, cheap for gigabytes."""
+    found = hashlib.sha256()
+    for name in sorted(inputs):
+        members = tensors(inputs[name])
+        if not members:
+            found.update(f"{name}={inputs[name]!r}"[:500].encode())
+        for tensor in members:
+            found.update(f"{name}:{tuple(tensor.shape)}:{tensor.dtype}".encode())
+            found.update(_sample(tensor))
+    return found.hexdigest()[:16]
+
+
+def _sample(tensor):
+    import torch
+
+    storage = tensor.untyped_storage()
+    flat = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+    step = max(1, flat.numel() // SAMPLED_BYTES)
+    return bytes(flat[::step][:SAMPLED_BYTES].tolist())
+
+
+def short_hash(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
