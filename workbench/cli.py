@@ -86,6 +86,8 @@ def _run_parser(commands: Found) -> None:
     add("--environment", action="append", default=[], metavar="SPEC", help="requirements, or 'here'")
     add("--python", metavar="PATH", help="an interpreter that exists: a container's, a colleague's checkout")
     add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
+    add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
+    add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
     add("--mode", action="append", default=[], help="eager or graph (again for more; default: both)")
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
     add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
@@ -166,6 +168,8 @@ def _options(options: argparse.Namespace) -> Found:
         again=options.again,
         wait=not options.no_wait,
         quiet=options.json,
+        prebuilt=Path(options.prebuilt) if options.prebuilt else None,
+        build=options.build,
     )
 
 

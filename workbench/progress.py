@@ -10,7 +10,9 @@ class Progress:
 
     def __init__(self, total: int, quiet: bool = False):
         self.total, self.quiet, self.done = total, quiet, 0
-        self.since, self.bar = time.monotonic(), None  # type: float, Any
+        self.since = time.monotonic()
+        self.built_since: tuple[float, int] | None = None
+        self.bar: Any = None
         if not quiet and sys.stderr.isatty():
             from tqdm import tqdm
 
@@ -26,8 +28,25 @@ class Progress:
         if self.bar is not None:
             self.bar.set_description_str(text[:60])
 
+    def building(self, module: str, made: Any, total: Any) -> None:
+        """How far a long build is; the time left is what the objects so far have taken."""
+        if not isinstance(made, int) or not isinstance(total, int):
+            return
+        self.built_since = self.built_since or (time.monotonic(), made)
+        since, before = self.built_since
+        spent_s = time.monotonic() - since
+        left = (
+            f", about {spent_s / (made - before) * (total - made) / 60:.0f} min left" if made > before else ""
+        )
+        text = f"building {module[:60]}: {made} of {total}{left}"
+        if self.bar is not None:
+            self.begin(text)
+        elif not self.quiet:
+            print(f"    {text}", file=sys.stderr, flush=True)
+
     def end(self, text: str, outcome: str) -> None:
         self.done += 1
+        self.built_since = None
         if self.bar is not None:
             self.bar.update()
             if outcome != "ok":

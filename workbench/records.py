@@ -15,6 +15,7 @@ from workbench.environments import BuildError, Built
 from workbench.gpus import Gpu
 from workbench.judge import Judgement
 from workbench.planning import Planned
+from workbench.prebuilt import Module
 from workbench.results import Outcome, Result
 from workbench.workers import Told
 
@@ -30,6 +31,7 @@ def result(
     gpu: Gpu | None,
     run: str,
     attempt: int,
+    ahead: Mapping[str, Module],
 ) -> Result:
     """The Result of an attempt; attempt 0 is the line of a plan and says little of where it would run."""
     ok = judgement.outcome == Outcome.OK
@@ -45,12 +47,19 @@ def result(
         found=_dict(told.facts.get("found")),
         check=_checks(told.facts),
         time=_dict(told.facts.get("time")) if ok else {},
+        marks=marks(told, ahead),
         stderr=scrub(_kept(told.stderr)),
         stdout=scrub(_kept(told.stdout)),
         kernel_hash=planned.kernel.hash,
         inputs_hash=str(told.facts.get("inputs_hash", "")),
         provenance=_provenance(planned, built, gpu) if attempt else {"environment": {"hash": _hash(built)}},
     )
+
+
+def marks(told: Told, ahead: Mapping[str, Module]) -> list[str]:
+    """What must be said of the modules built ahead that the trial used."""
+    used = [ahead[name] for name in told.facts.get("prebuilt", ()) if name in ahead]
+    return [f"{module.name} built ahead: {module.mark}" for module in used if module.mark]
 
 
 def place(planned: Planned, built: Built | BuildError, gpu: Gpu | None) -> Path:

@@ -121,6 +121,7 @@ class Result:
     found: dict[str, Any] = field(default_factory=dict)  # the function as this environment has it
     check: dict[str, Any] = field(default_factory=dict)  # errors against the reference
     time: dict[str, Any] = field(default_factory=dict)  # only where the outcome is ok
+    marks: list[str] = field(default_factory=list)  # what must be said wherever it is shown
     stderr: str = ""
     stdout: str = ""
     kernel_hash: str = ""
@@ -296,7 +297,7 @@ def _no_constants(word: str) -> float:
 
 KINDS: dict[str, type | tuple[type, ...]] = {
     "run": str, "reason": str, "detail": str, "stage": str, "arm": str, "generation": int, "visit": int,
-    "attempt": int, "stages": dict, "found": dict, "check": dict, "time": dict, "stderr": str, "stdout": str,
+    "attempt": int, "stages": dict, "found": dict, "check": dict, "time": dict, "marks": list, "stderr": str, "stdout": str,
     "kernel_hash": str, "inputs_hash": str, "provenance": dict,
 }  # fmt: skip
 

@@ -3,14 +3,14 @@
 import os
 import secrets
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workbench import canary, environments, gpus, locks, records
+from workbench import canary, environments, gpus, locks, prebuilt, records
 from workbench.environments import BuildError, Built, Environment
 from workbench.judge import Facts, Judgement, death, judge
 from workbench.planning import Planned
@@ -19,6 +19,7 @@ from workbench.results import Outcome, Result, Results, Trial, load, save
 from workbench.workers import LIMITS_S, Told, Worker
 
 CRASHES = (Outcome.CRASHED, Outcome.HUNG)
+LONG_BUILD_S = 6 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Options:
     again: bool = False
     wait: bool = True
     quiet: bool = False
+    prebuilt: Path | None = None
+    build: bool = False  # start builds of hours, too
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Summary:
     planned: int
     skipped: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     wall_s: float = 0.0
     stopped: str = ""
     files: set[str] = field(default_factory=set)
@@ -59,7 +62,9 @@ class Run:
         self.id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         self.summary = Summary(self.id, len(self.planned))
         self.built: dict[Environment, Built | BuildError] = {}
-        self.limits_s = {**LIMITS_S, **options.limits_s}
+        self.ahead: dict[Environment, dict[str, prebuilt.Module]] = {}
+        long = {"build": LONG_BUILD_S} if options.build else {}
+        self.limits_s = {**LIMITS_S, **long, **options.limits_s}
         self.stored = load(options.results) if options.results.is_dir() else Results()
         self.quarantine = ""
 
@@ -96,9 +101,17 @@ class Run:
                 self.built[environment] = environments.build(
                     environment, folder=self.options.environments_folder, wheels=self.options.wheels
                 )
+                self.ahead[environment] = self._modules(self.built[environment])
             except BuildError as problem:
                 self.built[environment] = problem
             self.summary.seconds["install"] += time.monotonic() - began
+
+    def _modules(self, built: Built | BuildError) -> dict[str, prebuilt.Module]:
+        if self.options.prebuilt is None or self.gpu is None or isinstance(built, BuildError):
+            return {}
+        version = built.packages.get("flashinfer-python", "")
+        unpacked = self.options.environments_folder / "modules"
+        return prebuilt.modules(self.options.prebuilt, version, self.gpu.sm, unpacked)
 
     def _todo(self) -> list[Planned]:
         done = {self._key(result) for result in self.stored if result.attempt > 0}
@@ -147,7 +160,7 @@ class Run:
                     continue
                 self.progress.begin(_words(planned.trial))
                 worker = worker or self._worker(built)
-                told = worker.run(self._command(planned), self.limits_s)
+                told = worker.run(self._command(planned), self.limits_s, self._heard)
                 judgement = self._judged(planned, told, built)
                 if told.worker_over:
                     worker = None
@@ -185,7 +198,18 @@ class Run:
             "device": planned.device,
             "sm": self.gpu.sm if self.gpu else "",
             "effort": self.options.effort,
+            "prebuilt": {name: str(module.file) for name, module in self._ahead(planned).items()},
+            "build": self.options.build,
         }
+
+    def _ahead(self, planned: Planned) -> dict[str, prebuilt.Module]:
+        return self.ahead.get(planned.environment, {})
+
+    def _heard(self, facts: Mapping[str, Any]) -> None:
+        """Say how far a long build is."""
+        building = facts.get("building")
+        if isinstance(building, dict):
+            self.progress.building(str(building.get("module")), building.get("made"), building.get("of"))
 
     def _close(self, worker: Worker, judgement: Judgement) -> Judgement:
         """An answer that was right stays right when its process then dies; the death is said."""
@@ -233,7 +257,8 @@ class Run:
 
     def _finish(self, planned: Planned, told: Told, judgement: Judgement) -> None:
         self.summary.outcomes[judgement.outcome] += 1
-        self.summary.seconds.update(told.stages)
+        for stage, spent in told.stages.items():
+            self.summary.seconds[stage] += spent
         self._save(planned, told, judgement, self._attempt(planned))
         self.progress.end(f"{_words(planned.trial)}: {_says(judgement, told)}", judgement.outcome)
 
@@ -245,7 +270,7 @@ class Run:
         built = self.built[planned.environment]
         gpu = self.gpu if planned.device == "cuda" else None
         clocks = gpus.snapshot(self.options.gpu_index) if gpu and judgement.outcome == Outcome.OK else {}
-        result = records.result(planned, told, judgement, built, gpu, self.id, attempt)
+        result = records.result(planned, told, judgement, built, gpu, self.id, attempt, self._ahead(planned))
         if result.time:
             result.time.update(floor_us=self._floor_us(planned), clocks=clocks)
         file = self.options.results / records.place(planned, built, gpu)

@@ -10,7 +10,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ class Worker:
         for each in theirs:
             os.close(each)
         self.count, self.over = 0, False
+        self.heard: Callable[[Mapping[str, Any]], None] = lambda facts: None
         self._listen()
 
     def _listen(self) -> None:
@@ -101,8 +102,14 @@ class Worker:
         self.buffers = {"facts": b"", "report": b""}
         self.outputs = {"stdout": Capped(), "stderr": Capped()}
 
-    def run(self, command: Mapping[str, Any], limits_s: Mapping[str, float] = LIMITS_S) -> Told:
+    def run(
+        self,
+        command: Mapping[str, Any],
+        limits_s: Mapping[str, float] = LIMITS_S,
+        heard: Callable[[Mapping[str, Any]], None] = lambda facts: None,
+    ) -> Told:
         """Do one trial. Never raises for what the worker does; it may take as long as the limits allow."""
+        self.heard = heard
         self.count += 1
         told = Told()
         line = json.dumps({**command, "n": self.count}) + "\n"
@@ -190,6 +197,7 @@ class Worker:
             watch.leave(at)
         told.stages = watch.seconds
         told.facts.update(facts)
+        self.heard(facts)
 
     def _reported(self, line: bytes, told: Told) -> None:
         facts = json.loads(line)  # the guard is ours

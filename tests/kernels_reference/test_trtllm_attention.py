@@ -140,7 +140,11 @@ def test_a_version_without_out_allocates_by_itself(recording, inputs):
 
 
 def test_only_trtllm_gen_needs_artifacts():
-    needing = [case["backend"] for case in trtllm_attention.CASES if trtllm_attention.needs_artifacts(sm="9.0", **case)]
+    needing = [
+        case["backend"]
+        for case in trtllm_attention.CASES
+        if trtllm_attention.needs_artifacts(sm="9.0", **case)
+    ]
     assert set(needing) == {"trtllm-gen"}
 
 

@@ -1,33 +1,101 @@
-"""Tells the stage `build` while FlashInfer compiles a module of its own, wherever in a trial that happens.
+"""FlashInfer's own compiling, made visible: a stage of its own, refused where it would take long, or spared.
 
-FlashInfer compiles on the first call; hidden in another stage, a build of minutes would look like a hang.
+FlashInfer compiles on the first call; hidden in another stage, a build of minutes would look like a hang, and
+one of hours would start without anybody having asked for it. Modules that were built ahead are handed in by
+path; which of them a kernel used is told, so that its results can be marked.
 """
 
 import functools
-import importlib
+import os
+import pathlib
 import sys
+import threading
+from typing import Any
+
+LARGE_SOURCES = 40  # FlashInfer's small modules have 4 to 16, the CUTLASS MoE ones 180 and more
+SOURCE_S, SOURCE_MB = 180.0, 3000  # of one template-heavy source, for the estimate alone
+LOOK_EVERY_S = 5.0
+_NOW: dict[str, Any] = {}  # the trial at hand; the wrappers outlive it
+_USED: dict[str, set[str]] = {}  # kernel file -> modules built ahead that it used
 
 
-def announce(stage):
-    """Wrap the compile step, once a worker; where a version has none, nothing is wrapped."""
-    try:
-        core = sys.modules.get("flashinfer.jit.core") or importlib.import_module("flashinfer.jit.core")
-    except Exception:
-        return  # the kernel's own import will say it, at its own stage
-    announce.stage = stage
-    spec = getattr(core, "JitSpec", None)
+def announce(stage, tell, command, stopped):
+    """Wrap FlashInfer's compile step once a worker; nothing is wrapped where FlashInfer was not imported."""
+    _NOW.update(stage=stage, tell=tell, command=command, stopped=stopped)
+    spec = getattr(sys.modules.get("flashinfer.jit.core"), "JitSpec", None)
     build = getattr(spec, "build", None)
-    if build is None or hasattr(build, "announced"):
+    if spec is None or build is None or hasattr(build, "announced"):
         return
+    spec.build = _told(build)
+    if isinstance(getattr(spec, "aot_path", None), property):
+        spec.aot_path = property(functools.partial(_ahead, spec.aot_path.fget))
 
+
+def used(kernel_file):
+    """Names of the modules built ahead that this kernel has used in this worker."""
+    return sorted(_USED.get(kernel_file, ()))
+
+
+def _ahead(original, spec):
+    path = _NOW["command"].get("prebuilt", {}).get(spec.name)
+    if path is None:
+        return original(spec)
+    kernel_file = _NOW["command"]["kernel_file"]
+    if spec.name not in _USED.setdefault(kernel_file, set()):
+        _USED[kernel_file].add(spec.name)
+        _NOW["tell"](prebuilt=used(kernel_file))  # at once: the call may end the process
+    return pathlib.Path(path)
+
+
+def _told(build):
     @functools.wraps(build)
-    def told(*arguments, **options):
-        before = announce.stage.name
-        announce.stage("build")
+    def told(spec, *arguments, **options):
+        stage, before = _NOW["stage"], _NOW["stage"].name
+        stage("build")
+        _refuse_if_large(spec)
+        done = threading.Event()
+        threading.Thread(target=_say_progress, args=(spec, done), daemon=True).start()
         try:
-            return build(*arguments, **options)
+            return build(spec, *arguments, **options)
         finally:
-            announce.stage(before)
+            done.set()
+            stage(before)
 
-    told.announced = True
-    spec.build = told
+    setattr(told, "announced", True)  # noqa: B010 - a function takes attributes; type checkers think not
+    return told
+
+
+def _refuse_if_large(spec):
+    sources = len(getattr(spec, "sources", ()))
+    if sources <= LARGE_SOURCES or _NOW["command"].get("build") or _left(spec) == 0:
+        return
+    raise _NOW["stopped"](
+        "not_run",
+        f"the module {spec.name} is not built: {_left(spec)} sources, {_estimate(_left(spec))} on this machine; "
+        "bring one with --prebuilt DIR, or start the build with --build",
+    )
+
+
+def _left(spec):
+    """How many objects are still to be made; all of them where the spec does not say which there are."""
+    paths = getattr(spec, "get_object_paths", None)
+    if paths is None:
+        return len(spec.sources)
+    return sum(not path.exists() for path in paths())
+
+
+def _estimate(sources):
+    jobs = min(len(os.sched_getaffinity(0)), max(1, _memory_mb() // SOURCE_MB))
+    hours = sources * SOURCE_S / jobs / 3600
+    return f"about {hours:.1f} hours" if hours >= 1 else f"about {hours * 60:.0f} minutes"
+
+
+def _memory_mb():
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
+def _say_progress(spec, done):
+    total = len(spec.sources)
+    while not done.wait(LOOK_EVERY_S):
+        made = total - _left(spec)
+        _NOW["tell"](building={"module": spec.name, "made": made, "of": total})

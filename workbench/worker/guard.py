@@ -101,7 +101,8 @@ def ended(worker):
 
 def end_all():
     """Kill until nobody is left: whoever forks meanwhile is found in the next round."""
-    killed, last = set(), time.monotonic() + GIVE_UP_S
+    last = time.monotonic() + GIVE_UP_S
+    killed: set[int] = set()
     while time.monotonic() < last:
         tree = descendants()
         if not tree:

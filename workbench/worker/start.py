@@ -16,6 +16,7 @@ def package(name, folder):
     """Make the folder importable as a package called `name`."""
     init = os.path.join(folder, "__init__.py")
     spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    assert spec is not None  # a file's place always gives one
     sys.modules[name] = importlib.util.module_from_spec(spec)
 
 

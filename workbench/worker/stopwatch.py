@@ -24,7 +24,8 @@ def measure(call, device, mode, effort):
 
 def _host(call, least, busy_s, wall_s):
     call()
-    samples, end = [], time.perf_counter() + busy_s
+    samples: list[float] = []
+    end = time.perf_counter() + busy_s
     last = time.perf_counter() + wall_s
     while (len(samples) < least or time.perf_counter() < end) and time.perf_counter() < last:
         samples.append(_host_once(call))
@@ -46,14 +47,22 @@ def _on_gpu(call, mode, least, busy_s, wall_s):
     flush = torch.empty(2 * cache, dtype=torch.int8, device="cuda")
     for _ in range(WARM_UP_CALLS):
         call()
-    samples, last = [], time.perf_counter() + wall_s
+    samples: list[float] = []
+    last = time.perf_counter() + wall_s
     while time.perf_counter() < last and len(samples) < MOST_SAMPLES:
         samples += _event_batch(call, flush)
         if len(samples) >= least and sum(samples) >= busy_s * 1e6:
             break
-    host = [_host_once(lambda: (call(), torch.cuda.synchronize())) for _ in range(HOST_CALLS)]
+    host = [_host_once(lambda: _and_wait(call)) for _ in range(HOST_CALLS)]
     timer = "cuda_events" if mode == "eager" else "graph_replay_events"
     return _facts(timer, samples, _quantile(sorted(host), 0.5), "cold", 2 * cache)
+
+
+def _and_wait(call):
+    import torch
+
+    call()
+    torch.cuda.synchronize()
 
 
 def _event_batch(call, flush):

@@ -36,10 +36,18 @@ class Stage:
 def run(command, stage, tell):
     stage("import")
     kernel = load(command["kernel_file"])
-    builds.announce(stage)
     function = find.api(kernel, stage, tell)
+    builds.announce(stage, tell, command, Stopped)
     if command["device"] is None:
         raise Stopped("not_run", "no GPU here: installed, imported and found, not called")
+    try:
+        called(command, kernel, function, stage, tell)
+    finally:
+        tell(prebuilt=builds.used(command["kernel_file"]))
+
+
+def called(command, kernel, function, stage, tell):
+    """The stages that need a device."""
     case, mode = command["case"], command["mode"]
     if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=command["sm"], **case):
         artifacts.require(Stopped)

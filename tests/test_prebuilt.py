@@ -1,0 +1,132 @@
+"""Modules built ahead, and the compile step made visible, with a stand-in for FlashInfer's JitSpec."""
+
+import json
+import lzma
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from workbench import prebuilt, records
+from workbench.worker import builds, trial
+from workbench.workers import Told
+
+
+def module(folder, version="0.6.8.post1", arch="sm90a", name="fused_moe_90", note=None, packed=True):
+    home = folder / arch / f"flashinfer-{version}" / name
+    home.mkdir(parents=True)
+    data = f"{name} of {version}".encode()
+    (home / f"{name}.so{'.xz' if packed else ''}").write_bytes(lzma.compress(data) if packed else data)
+    if note is not None:
+        (home / f"{name}.json").write_text(json.dumps(note))
+
+
+def found(folder, tmp_path, version="0.6.8.post1", sm="9.0"):
+    return prebuilt.modules(folder, version, sm, tmp_path / "unpacked")
+
+
+def test_a_packed_module_is_unpacked_once_and_keeps_its_mark(tmp_path):
+    module(tmp_path / "m", note={"trimmed": "bf16 templates only"})
+    first, second = (found(tmp_path / "m", tmp_path)["fused_moe_90"] for _ in range(2))
+    assert first == second
+    assert first.file.read_bytes() == b"fused_moe_90 of 0.6.8.post1"
+    assert first.mark == "bf16 templates only"
+
+
+@pytest.mark.parametrize(
+    ("note", "mark"),
+    [(None, "not known to be whole"), ({"trimmed": ""}, ""), ({}, ""), ([], "not known to be whole")],
+)
+def test_a_module_is_whole_only_if_its_note_says_so(tmp_path, note, mark):
+    module(tmp_path / "m", note=note, packed=False)
+    assert found(tmp_path / "m", tmp_path)["fused_moe_90"].mark == mark
+
+
+def test_another_version_or_another_architecture_is_not_taken(tmp_path):
+    module(tmp_path / "m", version="0.6.11.post1")
+    module(tmp_path / "m", arch="sm100a")
+    assert found(tmp_path / "m", tmp_path) == {}
+    assert list(found(tmp_path / "m", tmp_path, sm="10.0")) == ["fused_moe_90"]
+
+
+def test_what_cannot_be_unpacked_is_said(tmp_path):
+    module(tmp_path / "m")
+    next((tmp_path / "m").rglob("*.xz")).write_bytes(b"torn")
+    with pytest.raises(ValueError, match="cannot be unpacked"):
+        found(tmp_path / "m", tmp_path)
+    with pytest.raises(ValueError, match="no folder"):
+        found(tmp_path / "none", tmp_path)
+
+
+def test_a_result_says_which_trimmed_module_it_used(tmp_path):
+    module(tmp_path / "m", note={"trimmed": "bf16 templates only"})
+    ahead = found(tmp_path / "m", tmp_path)
+    assert records.marks(Told(facts={"prebuilt": ["fused_moe_90"]}), ahead) == [
+        "fused_moe_90 built ahead: bf16 templates only"
+    ]
+    assert records.marks(Told(facts={"prebuilt": []}), ahead) == []
+
+
+class Spec:
+    """What is used of FlashInfer's JitSpec."""
+
+    def __init__(self, name, sources, made=0):
+        self.name, self.sources, self.made = name, [Path(f"{n}.cu") for n in range(sources)], made
+
+    def get_object_paths(self):
+        return [Path(__file__ if n < self.made else "not-there.o") for n in range(len(self.sources))]
+
+    @property
+    def aot_path(self):
+        return Path("data/aot") / self.name
+
+    def build(self, verbose):
+        return f"built {self.name}"
+
+
+@pytest.fixture
+def flashinfer(monkeypatch):
+    spec = type("JitSpec", (Spec,), {"build": Spec.build, "aot_path": Spec.__dict__["aot_path"]})
+    core = types.ModuleType("flashinfer.jit.core")
+    core.JitSpec = spec
+    monkeypatch.setitem(sys.modules, "flashinfer.jit.core", core)
+    told = []
+
+    def announce(**command):
+        builds._USED.clear()
+        stage = trial.Stage(lambda **facts: told.append(facts))
+        stage("first_call")
+        command = {"kernel_file": "k.py", **command}
+        builds.announce(stage, lambda **facts: told.append(facts), command, trial.Stopped)
+        return spec, told
+
+    return announce
+
+
+def test_a_build_is_a_stage_of_its_own(flashinfer):
+    spec, told = flashinfer()
+    assert spec("xqa", sources=5).build(False) == "built xqa"
+    assert [facts["stage"] for facts in told] == ["first_call", "build", "first_call"]
+
+
+def test_a_build_of_hours_is_refused_and_the_way_is_shown(flashinfer):
+    spec, _ = flashinfer()
+    with pytest.raises(trial.Stopped, match=r"181 sources, about .* (hours|minutes).*--prebuilt.*--build") as stopped:
+        spec("fused_moe_90", sources=181).build(False)
+    assert stopped.value.reason == "not_run"
+
+
+def test_a_build_of_hours_is_started_on_request_or_where_it_is_done_already(flashinfer):
+    spec, _ = flashinfer(build=True)
+    assert spec("fused_moe_90", sources=181).build(False)
+    spec, _ = flashinfer()
+    assert spec("fused_moe_90", sources=181, made=181).build(False)
+
+
+def test_a_module_built_ahead_is_taken_and_told(flashinfer):
+    spec, told = flashinfer(prebuilt={"fused_moe_90": "/some/where.so"})
+    assert spec("fused_moe_90", sources=181).aot_path == Path("/some/where.so")
+    assert spec("xqa", sources=5).aot_path == Path("data/aot/xqa")
+    assert builds.used("k.py") == ["fused_moe_90"]
+    assert {"prebuilt": ["fused_moe_90"]} in told

@@ -1,0 +1,284 @@
+"""The classifier of texts: public reports, variants of them, and input that is hostile."""
+
+import json
+import math
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.reasons import classify
+from workbench.reasons.meanings import MEANINGS
+from workbench.results import OUTCOME_OF_REASON
+
+REPORTS = json.loads((Path(__file__).parent / "cases" / "reports.json").read_text())
+JUDGEMENTS = ("id", "source", "expected", "acceptable", "tempting")
+
+NOISE = (
+    "[Gloo] Rank 0 is connected to 0 peer ranks. Expected number of connected peer ranks is : 0",
+    "/opt/venv/lib/torch/cuda/__init__.py:63: FutureWarning: The pynvml package is deprecated",
+    "  import pynvml  # type: ignore[import]",
+    "/usr/lib/python3.12/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: 1 leaked object",
+    "[rank0]:[W ProcessGroupNCCL.cpp:1538] Warning: destroy_process_group() was not called before program exit",
+)
+TAIL = (
+    "Exception ignored in: <function Finalizer.__del__ at 0x7f1c>",
+    "Traceback (most recent call last):",
+    '  File "/opt/venv/lib/python3.12/site-packages/torch/_tensor.py", line 88, in __del__',
+    "TypeError: 'NoneType' object is not callable",
+)
+
+
+def attempt(stderr: str = "", code: int | None = 1, **more: object) -> dict:
+    return {"kind": "kernel", "stderr": stderr, "returncode_or_signal": code} | more
+
+
+def reason(stderr: str = "", code: int | None = 1, **more: object) -> str:
+    return classify(attempt(stderr, code, **more))[0]
+
+
+def facts_of(report: dict) -> dict:
+    return {name: value for name, value in report.items() if name not in JUDGEMENTS}
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: f"{report['id']}-{report['expected']}")
+def test_public_report(report: dict) -> None:
+    assert classify(facts_of(report))[0] == report["expected"]
+
+
+def test_no_tempting_answer_and_known_classes_only() -> None:
+    answers = {report["id"]: classify(facts_of(report))[0] for report in REPORTS}
+    tempted = [
+        each["id"] for each in REPORTS if answers[each["id"]] in set(each["tempting"]) - {each["expected"]}
+    ]
+    assert not tempted
+    assert set(answers.values()) <= set(OUTCOME_OF_REASON)
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report["id"])
+def test_noise_around_changes_nothing(report: dict) -> None:
+    text = "\n".join([*NOISE, report["stderr"], *NOISE[::-1], *TAIL])
+    assert classify(facts_of(report) | {"stderr": text})[0] == report["expected"]
+
+
+def test_judgements_are_never_read() -> None:
+    for report in REPORTS:
+        lies = {
+            "expected_class": "ok",
+            "acceptable_classes": ["ok"],
+            "symptom": "CUDA out of memory",
+            "why": "oom",
+        }
+        assert classify(facts_of(report) | lies) == classify(facts_of(report))
+
+
+FAULT = "CUDA error: an illegal memory access was encountered"
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        ("illegal_memory_access", f"{FAULT}\nCUDA error: misaligned address"),
+        ("misaligned_address", f"RuntimeError: CUDA error: misaligned address\nRuntimeError: {FAULT}"),
+        (
+            "illegal_memory_access",
+            f"terminate called after throwing an instance of 'c10::Error'\n  what():  {FAULT}",
+        ),
+        (
+            "illegal_memory_access",
+            f"WARNING - [tuner] skipping tactic 7: {FAULT}\nRuntimeError: Got CUDA error. See above",
+        ),
+        (
+            "oom",
+            "[rank0]: Watchdog caught collective operation timeout\n[rank3]: OutOfMemoryError: CUDA out of memory.",
+        ),
+        ("hang_timeout", "[rank0]: Watchdog caught collective operation timeout\nterminate called"),
+        ("graph_capture_failure", "CUDA error: operation failed due to a previous error during capture"),
+        ("resource_exhausted", "RuntimeError: CUDA error: too many resources requested for launch"),
+        ("launch_failure", "Failed: Cuda error /csrc/my_reduce.cuh:455 'invalid argument'"),
+        ("launch_failure", "RuntimeError: CUDA error: invalid configuration argument"),
+        ("no_kernel_image", "[TP1] no kernel image is available for execution on the device\n[TP0] " + FAULT),
+        ("version_skew", "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'"),
+        ("version_skew", "nvcc fatal   : Unsupported gpu architecture 'compute_120a'\nninja: build stopped"),
+        ("version_skew", "ImportError: /opt/venv/x/_C.so: undefined symbol: _ZN3c106detail"),
+        (
+            "oom_host",
+            "nvcc error   : 'cicc' died due to signal 9 (Kill signal)\nRuntimeError: Ninja build failed.",
+        ),
+        ("env_problem", "FAILED: [code=127] x.cuda.o\n/bin/sh: 1: nvcc: not found\nninja: build stopped"),
+        ("jit_compile_failure", 'foo.cuh(120): error: identifier "fp4" is undefined\nninja: build stopped'),
+        ("api_changed", "RuntimeError: No kernel found for the given options: mDtypeA: E2m1, mTileSize: 1"),
+        (
+            "no_kernel_for_config",
+            "RuntimeError: No kernel found for the given options: mDtypeA: E2m1, mTileSize: 64",
+        ),
+        ("no_kernel_for_config", "ValueError: Unsupported head_dim: 80"),
+        ("missing_cubin", "AssertionError: Failed to get checksums.txt from fmha/checksums.txt"),
+        (
+            "not_exercised",
+            "WARNING we will default to dequantizing the model\ntorch.OutOfMemoryError: CUDA out of memory",
+        ),
+        ("bad_argument", "RuntimeError: Expected all tensors to be on the same device, but found two"),
+        ("wrong_numbers", "AssertionError: Tensor-likes are not close!\nMismatched elements: 3 / 4 (75%)"),
+        (
+            "env_problem",
+            "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\nunspecified launch failure",
+        ),
+        ("unknown", "ZeroDivisionError: division by zero"),
+        ("unknown", ""),
+    ],
+)
+def test_the_first_cause_counts(expected: str, text: str) -> None:
+    assert reason(text) == expected
+
+
+def test_other_architectures_join_the_support_table() -> None:
+    image = "CUDA error: no kernel image is available\nloaded module: fused_moe_trtllm_sm100.so"
+    assert reason(image, sm="103") == reason(image, sm="100") == "no_kernel_image"
+    assert reason(image, sm="90") == "unsupported_arch"
+    assert reason("no kernel image is available for execution on the device", sm="70") == "unsupported_arch"
+    assert reason("no kernel image is available for execution on the device", sm=9.0) == "no_kernel_image"
+    assert reason("ValueError: Invalid backend: 89", sm="89") == "unsupported_arch"
+    assert reason("ValueError: Invalid backend: 89", sm="100") == "unknown"
+
+
+def test_clocks_order_the_lines_of_ranks() -> None:
+    late = "[rank0] 10:00:05 RuntimeError: CUDA error: unspecified launch failure"
+    early = f"[rank1] 10:00:02 RuntimeError: {FAULT}"
+    assert reason(f"{late}\n{early}") == "illegal_memory_access"
+
+
+@pytest.mark.parametrize(
+    ("expected", "code", "more"),
+    [
+        ("oom_host", -9, {}),
+        ("oom_host", 137, {}),
+        ("hang_timeout", -9, {"timed_out_by_harness": True}),
+        ("not_run", -15, {}),
+        ("segfault_abort", -11, {}),
+        ("segfault_abort", "SIGABRT", {}),
+        ("exited_early", 0, {"stage": "first_call"}),
+        ("ok", 0, {"stdout": '{"status": "ok", "rel_l2": 0.003, "median_us": 9}'}),
+        ("ok", None, {"stage": "done"}),
+        ("wrong_numbers", 0, {"stdout": '{"status": "ok", "cosine": 0.4}'}),
+        ("wrong_numbers", 0, {"stdout": '{"status": "ok", "out_absmax": 0.0, "ref_absmax": 2.0}'}),
+        ("measurement_invalid", 0, {"stdout": '{"status": "ok", "median_us": 1.0, "floor_us": 3.0}'}),
+    ],
+)
+def test_ends_without_text(expected: str, code: object, more: dict) -> None:
+    assert classify({"kind": "kernel", "returncode_or_signal": code} | more)[0] == expected
+
+
+def test_benign_skips_are_fine_when_the_run_ended_well() -> None:
+    assert reason("[Autotuner]: Skipping tactic 5, due to failure: Assertion failed: tile", 0) == "ok"
+
+
+def test_a_fault_before_our_own_kill_is_why_it_hung() -> None:
+    assert reason(FAULT, -9, timed_out_by_harness=True) == "illegal_memory_access"
+
+
+@pytest.mark.parametrize(
+    ("expected", "stage", "exception", "message"),
+    [
+        ("import_error", "import", "ModuleNotFoundError", "No module named 'triton_kernels'"),
+        ("api_changed", "find", "AttributeError", "module 'flashinfer' has no attribute 'fp4_quantize'"),
+        ("api_changed", "find", "ImportError", "cannot import name 'matmul' from 'triton_kernels.matmul'"),
+        ("no_kernel_for_config", "prepare", "NotImplementedError", "no per-token scales here"),
+        ("unsupported_arch", "prepare", "NotImplementedError", "needs SM100"),
+        ("api_changed", "first_call", "TypeError", "run() got an unexpected keyword argument 'x'"),
+        ("import_error", "import", "TypeError", "unsupported operand type(s) for |: 'type' and 'NoneType'"),
+        ("not_built", "install", "", "No matching distribution found for x==9"),
+        ("unknown", "check", "IndexError", "list index out of range"),
+    ],
+)
+def test_the_worker_names_stage_and_exception(
+    expected: str, stage: str, exception: str, message: str
+) -> None:
+    assert reason("", None, stage=stage, exception=exception, message=message) == expected
+
+
+def test_mixed_releases_explain_a_fault_but_no_lack_of_memory() -> None:
+    versions = {"flashinfer-python": "0.6.11", "flashinfer-jit-cache": "0.6.9+cu130"}
+    assert reason(FAULT, versions=versions) == "version_skew"
+    assert reason("torch.OutOfMemoryError: CUDA out of memory", versions=versions) == "oom"
+    assert (
+        reason(FAULT, versions=versions | {"flashinfer-jit-cache": "0.6.11+cu130"}) == "illegal_memory_access"
+    )
+
+
+SIDES = {"A": "0.6.8", "B": "0.6.11"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "versions", "measurements"),
+    [
+        ("slower", SIDES, {"A_us": 10, "B_us": 13}),
+        ("ok", SIDES, {"A_us": 10, "B_us": 10.1}),
+        ("slower", SIDES, {"A": {"tflops": 600}, "B": {"tflops": 400}}),
+        ("ok", SIDES, {"A": {"tflops": 400}, "B": {"tflops": 600}}),
+        ("slower", {"flashinfer": "0.6.8 -> 0.6.11"}, {"before_ms": 1.0, "after_ms": 2.0}),
+        ("inconclusive", {"tool": "asv"}, {"A_us": 10, "B_us": 13}),
+        ("inconclusive", SIDES, {"A": [10, 11, 12, 10.5], "B": [11.5, 12, 13, 11.1]}),
+        ("inconclusive", SIDES, {"A": {"tactic": "[8, 3]", "us": 10}, "B": {"tactic": "[16, 2]", "us": 14}}),
+        (
+            "measurement_invalid",
+            SIDES,
+            {"A": {"timer": "cupti", "us": 10}, "B": {"timer": "events", "us": 14}},
+        ),
+        ("measurement_invalid", SIDES, {"A": {"sm_mhz": 1980, "us": 10}, "B": {"sm_mhz": 1410, "us": 14}}),
+    ],
+)
+def test_two_sides_of_a_timing(expected: str, versions: dict, measurements: dict) -> None:
+    assert reason("", 0, kind="timing", versions=versions, measurements=measurements) == expected
+
+
+def test_truncated_text_is_unknown_or_the_same() -> None:
+    for report in REPORTS:
+        half = report["stderr"][: len(report["stderr"]) // 2]
+        assert classify(facts_of(report) | {"stderr": half})[0] in OUTCOME_OF_REASON
+
+
+@pytest.mark.parametrize("filler", ["a", "x\n", "loading cubin ", "\x1b[0m"])
+def test_ten_megabytes_take_no_time(filler: str) -> None:
+    text = filler * (10_000_000 // len(filler))
+    start = time.monotonic()
+    assert classify(attempt(text + f"\nRuntimeError: {FAULT}\n"))[0] == "illegal_memory_access"
+    assert time.monotonic() - start < 5
+
+
+def test_a_cause_in_the_middle_of_much_text_is_found() -> None:
+    text = "step\n" * 200_000 + f"RuntimeError: {FAULT}\n" + "".join(f"line {n}\n" for n in range(200_000))
+    assert reason(text) == "illegal_memory_access"
+
+
+WILD = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=40) | st.binary(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+FIELDS = (*facts_of(REPORTS[0]), "stdout", "measurements", "stage", "exception", "message")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(FIELDS), WILD),
+    st.sampled_from(["kernel", "env", "timing", "notebook", ""]),
+)
+def test_any_record_has_an_answer(record: dict, kind: str) -> None:
+    answer, detail = classify(record | {"kind": kind})
+    assert answer in OUTCOME_OF_REASON
+    assert "\n" not in detail and len(detail) < 300
+
+
+@pytest.mark.parametrize(
+    "record", [None, 3, [], {"stderr": math.nan}, {"returncode_or_signal": math.inf}, {"sm": {}}]
+)
+def test_no_record_at_all(record: object) -> None:
+    assert classify(record)[0] == "unknown"  # type: ignore[arg-type]
+
+
+def test_each_class_has_a_meaning() -> None:
+    assert set(MEANINGS) == set(OUTCOME_OF_REASON)
+    assert all(meaning and advice for meaning, advice in MEANINGS.values())

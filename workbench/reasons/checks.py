@@ -1,0 +1,38 @@
+"""Comparisons and argument checks that failed: in the library, the caller or a test."""
+
+from __future__ import annotations
+
+from .signs import sign
+
+_ERROR = r"(?-i:\b(?:Value|Runtime|Assertion|Type)Error)"
+
+NUMBERS = (
+    sign(
+        "wrong_numbers",
+        "Tensor-likes are not close",
+        "Mismatched elements?:",
+        "Arrays are not (?:almost )?equal",
+        "Not equal to tolerance",
+        "Greatest (?:absolute|relative) difference",
+        "probability tensor contains either",
+        "results? (?:do not|don't|mismatch).{0,20}match",
+        r"(?:output|result|accuracy|numeric\w*) mismatch",
+        "cosine similarity .{0,30}(?:too low|below|<)",
+    ),
+)
+
+ARGUMENTS = (
+    sign(
+        "no_kernel_for_config",
+        "(?:must|should|has to|needs to) be (?:a multiple of|divisible by)",
+        "not (?:a multiple of|divisible by)",
+    ),
+    sign(
+        "bad_argument",
+        rf"{_ERROR}: .{{0,200}}(?:must|should) be",
+        rf"{_ERROR}: .{{0,200}}expected .{{0,80}}(?:got|but|found)",
+        rf"{_ERROR}: .{{0,200}}(?:shape|size|dtype|device|stride)s? .{{0,40}}(?:mismatch|not match)",
+        rf"{_ERROR}: .{{0,200}}(?:not contiguous|same device|at least two devices)",
+    ),
+)
+"""Weakest of the causes: tried only where nothing better is found."""
