@@ -3,7 +3,9 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 VERSIONS := 0.6.8.post1 0.6.11.post1
-KERNELS := fp4_quantize mxfp4_swiglu trtllm_attention
+TRITON_KERNELS := triton_kernels@sglang-kernel==0.4.2.post1
+KERNELS := fp4_quantize cutlass_moe mxfp4_swiglu trtllm_attention
+TRITON ?= triton==3.6.0
 
 .PHONY: report test check lab setup run pages clean
 
@@ -11,15 +13,14 @@ report: run pages
 
 # 0: nothing against, 1: something found, 3: not enough data. All of them make a report; 2 does not.
 run: .venv/measuring
-	$(BIN)/workbench run $(KERNELS:%=--kernel %) $(VERSIONS:%=--environment flashinfer==%) \
-		--results results/local; test $$? -ne 2
+	$(BIN)/workbench run $(KERNELS:%=--kernel %) --results results/local \
+		$(foreach version,$(VERSIONS),--environment 'flashinfer==$(version) $(TRITON_KERNELS)'); test $$? -ne 2
 
 pages: .venv/measuring
 	$(BIN)/workbench report --results results --results results/local --site site
 
 test: .venv/measuring
-	$(BIN)/python -m pytest tests
-	$(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout 120 notebooks
+	$(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout 120 tests notebooks
 
 check: .venv/ready
 	$(BIN)/ruff check .
@@ -39,10 +40,11 @@ setup: .venv/measuring
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[test]'
 	touch $@
 
-# torch for the environments to inherit. pip, not uv: pip also finds a CPU build that lies on the disk.
-# Where a torch is there already, or to measure with another one: make TORCH=torch==2.11.0
+# torch and triton for the environments to inherit. pip, not uv: pip also finds a CPU build that lies on the disk.
+# To measure with others: make TORCH=torch==2.11.0
 .venv/measuring: .venv/ready
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+	$(BIN)/python -c 'import triton' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TRITON)'
 	touch $@
 
 clean:

@@ -1,6 +1,8 @@
 """What the tests share: the zoo of misbehaving kernels, run for real on the CPU."""
 
+import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from workbench import environments, planning, runner
 from workbench.results import load
 
+os.environ["WORKBENCH_TESTS"] = f"{os.getpid()}-{time.time_ns()}"  # by which our processes are known
 ZOO = Path(__file__).parent / "kernels"
 LIMITS_S = {stage: 4.0 for stage in ("prepare", "first_call", "check", "time")}
 

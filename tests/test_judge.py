@@ -14,6 +14,8 @@ RIGHT = {
     "where": "out, row 3",
 }
 
+NO_GPU = {"reason": "not_run", "message": "no GPU here"}
+
 
 def done(check=RIGHT, **more):
     told = {"check": check, "time": {"median_us": 10.0}, **more.pop("told", {})}
@@ -39,7 +41,7 @@ def done(check=RIGHT, **more):
         (Facts("first_call", {}, code=-11), Outcome.CRASHED, "SIGSEGV"),
         (Facts("first_call", {}, code=-200), Outcome.CRASHED, "signal 200"),
         (Facts("first_call", {}, code=None), Outcome.FAILED, "nobody knows"),
-        (Facts("find", {"stopped": {"reason": "not_run", "message": "no GPU here"}}, end="stopped"), Outcome.NOT_RUN, "no GPU"),
+        (Facts("find", {"stopped": NO_GPU}, end="stopped"), Outcome.NOT_RUN, "no GPU"),
     ],
 )  # fmt: skip
 def test_outcomes(facts, outcome, says):

@@ -112,7 +112,9 @@ def test_a_build_is_a_stage_of_its_own(flashinfer):
 
 def test_a_build_of_hours_is_refused_and_the_way_is_shown(flashinfer):
     spec, _ = flashinfer()
-    with pytest.raises(trial.Stopped, match=r"181 sources, about .* (hours|minutes).*--prebuilt.*--build") as stopped:
+    with pytest.raises(
+        trial.Stopped, match=r"181 sources, about .* (hours|minutes).*--prebuilt.*--build"
+    ) as stopped:
         spec("fused_moe_90", sources=181).build(False)
     assert stopped.value.reason == "not_run"
 

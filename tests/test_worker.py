@@ -93,3 +93,9 @@ def test_the_kernel_of_the_guide_works(zoo, tmp_path):
     file.write_text(code.replace('"cuda"', '"cpu"').replace("8192", "64"))
     results = zoo(str(file.with_suffix("")), memory_mb=4000)
     assert {str(each.outcome) for each in results if each.attempt} == {"ok"}
+
+
+def test_a_worker_stays_warm_though_a_trial_has_imported_torch(zoo):
+    imports = [each.stages["import"] for each in zoo("unwritten", memory_mb=4000) if each.attempt]
+    assert imports[0] > 0.2
+    assert max(imports[1:]) < 0.1

@@ -12,11 +12,20 @@ def sing(python: Path, variables: Mapping[str, str]) -> str:
     """What is wrong with the GPU, in one line; empty where it is sound."""
     command = [str(python), "-I", str(FILE)]
     try:
-        done = subprocess.run(
-            command, env=dict(variables), capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"the canary hung for {LIMIT_S} s"
-    if done.returncode == 0:
+        bird = subprocess.Popen(
+            command, env=dict(variables), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+    except OSError as problem:
+        return f"the canary cannot be started: {problem.strerror}"
+    try:
+        _, heard = bird.communicate(timeout=LIMIT_S)
+    except BaseException as problem:
+        bird.kill()  # and no wait: on a broken card it may never end
+        if isinstance(problem, subprocess.TimeoutExpired):
+            return f"the canary hung for {LIMIT_S} s"
+        raise
+    if bird.returncode == 0:
         return ""
-    return (done.stderr.strip().splitlines() or [f"the canary died with exit code {done.returncode}"])[-1]
+    last = heard.decode("utf-8", "replace").strip().splitlines()
+    return (last or [f"the canary died with exit code {bird.returncode}"])[-1]

@@ -5,8 +5,11 @@ Exit codes, the same for every command: 0 nothing against, 1 something found, 2 
 """
 
 import argparse
+import io
 import json
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +24,20 @@ RUN_EXAMPLES = """examples:
   workbench run --kernel-file my_kernel.py --python /opt/container/bin/python --mode eager
   workbench run --environment flashinfer==0.6.8.post1 --wheels wheels/       # no network: a folder of wheels
   workbench run --kernel fp4_quantize --environment flashinfer==0.6.8.post1 --dry-run
+  workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
+  workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
+  workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
 """
 SHOW_EXAMPLES = """examples:
   workbench show results
   workbench show results results/local --kernel trtllm_attention --json
+"""
+STACK_EXAMPLES = """examples:
+  workbench stack sglang==0.5.12                      # what that release pins of what kernels depend on
+  workbench stack sglang==0.5.11 sglang==0.5.12       # the difference; exit code 0 same, 1 different
+  workbench stack sglang --as-of 2026-05-14           # the newest on that day, and its pins as of then
+  workbench stack 'sglang 0.5.11' 'sglang 0.5.12' --results results/local    # as they were really built
+  workbench stack sglang==0.5.12 --save wheels/ --for-python 3.12            # to run it without a network
 """
 REPORT_EXAMPLES = """examples:
   workbench report --results results --results results/local --site site
@@ -34,9 +47,13 @@ Found = Any
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
+    _settle_streams()
     options = _parser().parse_args(arguments)
     try:
         return options.command(options)
+    except BrokenPipeError:  # whoever read us has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return UNUSABLE
     except ValueError as problem:
         print(f"workbench: {problem}", file=sys.stderr)
         return UNUSABLE
@@ -46,6 +63,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNUSABLE
     except KeyboardInterrupt:
         return TOO_LITTLE
+    except Exception:  # our own mistake: it must not look like 1, something found
+        traceback.print_exc()
+        return UNUSABLE
+
+
+def _settle_streams() -> None:
+    """Streams may be closed, or know fewer letters than results have."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass  # else a worker's pipe would have the number of a standard stream, and be lost in the worker
+    os.close(handle)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     _run_parser(commands)
     _show_parser(commands)
     _report_parser(commands)
+    _stack_parser(commands)
     return parser
 
 
@@ -83,7 +114,14 @@ def _run_parser(commands: Found) -> None:
         metavar="FILE",
         help="shapes of your own: a JSON list of objects, used for every kernel named",
     )
-    add("--environment", action="append", default=[], metavar="SPEC", help="requirements, or 'here'")
+    add(
+        "--environment",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="requirements, a stack (sglang==0.5.12, or a name of --stacks), or 'here'",
+    )
+    _stack_options(add)
     add("--python", metavar="PATH", help="an interpreter that exists: a container's, a colleague's checkout")
     add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
     add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
@@ -116,6 +154,29 @@ def _report_parser(commands: Found) -> None:
     parser.add_argument("--site", default="site", metavar="DIR", help="where the pages go (default: site)")
     _filters(parser)
     parser.add_argument("--json", action="store_true", help="the pages and what became of them on stdout")
+
+
+def _stack_parser(commands: Found) -> None:
+    does = "Show what a stack pins, or the difference of two."
+    add = _command(commands, "stack", does, STACK_EXAMPLES, _stack).add_argument
+    add("spec", metavar="SPEC", help="a stack or other requirements; with --results, a stored environment")
+    add("other", metavar="SPEC2", nargs="?", help="another one: show the difference")
+    add("--results", action="append", default=[], metavar="DIR", help="take both from stored results")
+    _stack_options(add)
+    add("--wheels", metavar="DIR", help="read pins from this folder of wheels, without a network")
+    add("--save", metavar="DIR", help="put there what `run --wheels DIR` needs for SPEC without a network")
+    add("--for-python", metavar="VERSION", help="such as 3.12 (default: the Python this runs on)")
+    add("--json", action="store_true", help="the pins or the rows as JSON on stdout")
+
+
+def _stack_options(add: Found) -> None:
+    add("--stacks", metavar="FILE", help="named stacks of your own, a TOML file")
+    add("--as-of", metavar="DATE", help="resolve as on the evening of that day, such as 2026-05-14")
+    add(
+        "--torch",
+        choices=("inherit", "isolated"),
+        help="isolated: the torch that the stack pins, of its own: gigabytes (default: inherit)",
+    )
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
@@ -152,12 +213,18 @@ def _environments(options: argparse.Namespace) -> list[Found]:
     specs = options.environment or (["here"] if options.python else [])
     if not specs:
         raise ValueError("say where to run: --environment flashinfer==0.6.8.post1, or --python PATH")
-    return [environments.parse(spec, options.python) for spec in specs]
+    stacks = environments.load_stacks(options.stacks) if options.stacks else {}
+    return [
+        environments.choose(spec, stacks, options.python, as_of=options.as_of, torch=options.torch)
+        for spec in specs
+    ]
 
 
 def _options(options: argparse.Namespace) -> Found:
     from workbench import runner
 
+    if (options.memory_mb or 0) < 0:
+        raise ValueError("--memory-mb is a number of megabytes, or 0 for no limit")
     return runner.Options(
         results=Path(options.results),
         gpu_index=options.gpu,
@@ -178,23 +245,26 @@ def _limit(text: str) -> tuple[str, float]:
 
     stage, _, seconds = text.partition("=")
     try:
-        if stage not in LIMITS_S:
+        if stage not in LIMITS_S or not 0 < float(seconds) < float("inf"):
             raise ValueError
         return stage, float(seconds)
     except ValueError:
         stages = ", ".join(LIMITS_S)
-        raise ValueError(f"--limit {text}: write STAGE=SECONDS with a stage of {stages}") from None
+        raise ValueError(f"--limit {text!r}: write STAGE=SECONDS with a stage of {stages}") from None
 
 
 def _show_plan(planned: Sequence[Found], as_json: bool) -> int:
     from dataclasses import asdict
+
+    from workbench.untrusted import MESSAGE, plain
 
     if as_json:
         print(json.dumps([{**asdict(each.trial), "device": each.device} for each in planned], indent=1))
         return FINE
     for each in planned:
         trial = each.trial
-        print(f"{trial.environment} | {trial.kernel} | {trial.label} | {trial.mode} | {trial.gpu}")
+        words = (trial.environment, trial.kernel, trial.label, trial.mode, trial.gpu)
+        print(plain(" | ".join(words), MESSAGE))
     print(f"{len(planned)} trials")
     return FINE
 
@@ -289,3 +359,70 @@ def _report(options: argparse.Namespace) -> int:
     else:
         print(made)
     return FINE if made.complete else FOUND
+
+
+def _stack(options: argparse.Namespace) -> int:
+    from workbench import difference
+
+    specs = [each for each in (options.spec, options.other) if each]
+    if options.save:
+        return _save_stack(options)
+    locks = _stored_locks(specs, options.results) if options.results else _declared_locks(specs, options)
+    if len(locks) == 1:
+        print(json.dumps(locks[0], indent=1) if options.json else difference.lock_text(locks[0]))
+        return FINE
+    if options.json:
+        print(json.dumps([vars(row) for row in difference.difference(*locks)], indent=1))
+    else:
+        print(difference.difference_text(*locks))
+    return FINE if difference.same(*locks) else FOUND
+
+
+def _stored_locks(names: Sequence[str], folders: Sequence[str]) -> list[Found]:
+    from workbench import difference
+
+    locks = difference.locks_of(_load(folders))
+    for name in names:
+        if name not in locks:
+            raise ValueError(f"no environment {name!r} in the results; there are {', '.join(sorted(locks))}")
+    return [locks[name] for name in names]
+
+
+def _declared_locks(specs: Sequence[str], options: argparse.Namespace) -> list[Found]:
+    from workbench import environments
+
+    try:
+        return [environments.declared(*_asked(spec, options)) for spec in specs]
+    except environments.BuildError as problem:
+        raise ValueError(problem) from problem
+
+
+def _save_stack(options: argparse.Namespace) -> int:
+    from workbench import environments
+
+    if options.other or options.results:
+        raise ValueError("--save takes one SPEC, and no results")
+    try:
+        files = environments.save(*_asked(options.spec, options), Path(options.save))
+    except environments.BuildError as problem:
+        raise ValueError(problem) from problem
+    names = [file.name for file in files]
+    print(json.dumps(names) if options.json else "\n".join(names) or "everything was there already")
+    return FINE
+
+
+def _asked(spec: str, options: argparse.Namespace) -> tuple[Found, Found]:
+    """The environment that is meant, and where to ask about it."""
+    from workbench import environments
+
+    stacks = environments.load_stacks(options.stacks) if options.stacks else {}
+    release = options.for_python or ".".join(map(str, sys.version_info[:3]))
+    wheels = Path(options.wheels) if options.wheels else None
+    sources = environments.Sources(
+        environments.FOLDER.absolute(), wheels, Path(sys.executable), release, say=_aside
+    )
+    return environments.choose(spec, stacks, as_of=options.as_of, torch=options.torch), sources
+
+
+def _aside(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)

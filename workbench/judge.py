@@ -62,7 +62,8 @@ def _reason(facts: Facts) -> tuple[str, str]:
         return _answered(facts)
     if facts.end == "stopped":
         stopped = facts.told.get("stopped", {})
-        return str(stopped.get("reason", "unknown")), str(stopped.get("message", ""))
+        reason = stopped.get("reason")
+        return reason if reason in OUTCOME_OF_REASON else "unknown", str(stopped.get("message", ""))
     if facts.end == "exception":
         return _raised(facts)
     return _died(facts)
@@ -121,7 +122,7 @@ def _raised(facts: Facts) -> tuple[str, str]:
 
 def _died(facts: Facts) -> tuple[str, str]:
     if facts.code is None:
-        return "unknown", f"{facts.stage}: the worker is gone and nobody knows how"
+        return "unknown", f"{facts.stage}: the worker and its guard are gone, and nobody knows how"
     if facts.code == 0:
         return "exited_early", f"{facts.stage}: the process ended with exit code 0 before it was done"
     how = f"{facts.stage}: {death(facts.code)}"

@@ -2,8 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,9 +15,20 @@ from typing import Any
 from workbench import kernels
 from workbench.environments import Environment
 from workbench.gpus import Gpu
-from workbench.results import Trial
+from workbench.results import Trial, read_json
 
 MODES = ("eager", "graph")
+MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
+READ_LIMIT_S, WAS_READ = 30, 77
+READ = """
+import contextlib, itertools, os, sys
+with contextlib.suppress(Exception):
+    from workbench import kernels
+    module = kernels.load_file(sys.argv[1])
+    for case in itertools.islice(module.CASES, 10_000):
+        module.cost(**case)
+os._exit(77)
+"""
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,7 @@ def from_file(path: str | Path, cases: Sequence[dict[str, Any]] | None = None) -
     path = Path(path).resolve()
     if not path.is_file():
         raise ValueError(f"no kernel file {path}")
+    _let_another_read(path)
     try:
         module = kernels.load_file(path)
     except BaseException as problem:  # a user's file may do anything while it is read
@@ -89,27 +105,76 @@ def from_file(path: str | Path, cases: Sequence[dict[str, Any]] | None = None) -
     return _kernel(path.stem, module, cases)
 
 
+def _let_another_read(path: Path) -> None:
+    """A user's file may hang whoever reads it or computes its costs, or end him: not us, then.
+
+    An exception is left for us to meet and to tell.
+    """
+    quiet = subprocess.DEVNULL
+    try:
+        code = subprocess.run(
+            [sys.executable, "-c", READ, path],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            stdin=quiet, stdout=quiet, stderr=quiet, timeout=READ_LIMIT_S,
+        ).returncode  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{path.name} hangs who reads it or asks for its costs: {READ_LIMIT_S} s") from None
+    if code != WAS_READ:
+        raise ValueError(f"{path.name} ends the process that reads it (exit code {code})")
+
+
 def _kernel(name: str, module: ModuleType, cases: Sequence[dict[str, Any]] | None) -> Kernel:
     needed = ("API", "CASES", "inputs", "prepare", "reference", "cost", "TOLERANCE")
     missing = [each for each in needed if not hasattr(module, each)]
     if missing:
         raise ValueError(f"kernel {name} lacks {', '.join(missing)}; CONTRIBUTING.md shows a whole one")
-    file = Path(str(module.__file__))
-    return Kernel(name, module, file, tuple(_plain(cases or module.CASES, name)), _hash(file))
+    devices = getattr(module, "DEVICES", ("cuda",))
+    named = isinstance(devices, list | tuple) and all(isinstance(each, str) for each in devices)
+    if not (named and isinstance(module.API, str)):
+        raise ValueError(f"kernel {name}: API is a dotted name, DEVICES a tuple of names")
+    if not _is_number(module.TOLERANCE):
+        raise ValueError(f"kernel {name}: TOLERANCE is a number")
+    file, plain = Path(str(module.__file__)), _plain(cases or module.CASES, name)
+    for case in plain:
+        _check_cost(module, case, name)
+    return Kernel(name, module, file, tuple(plain), hash_of(file))
+
+
+def _check_cost(module: ModuleType, case: dict[str, Any], name: str) -> None:
+    """Now, and not in the middle of a run."""
+    try:
+        cost = module.cost(**case)
+    except Exception as problem:
+        said = f"{type(problem).__name__}: {problem}"[:300]
+        raise ValueError(f"kernel {name}: cost of {str(case)[:200]} raises {said}") from problem
+    amounts = [cost.get("bytes", 0), cost.get("flops", 0)] if isinstance(cost, Mapping) else [None]
+    if not all(_is_number(amount) for amount in amounts):
+        raise ValueError(
+            f"kernel {name}: cost of {str(case)[:200]} is {str(cost)[:200]}, not bytes and flops"
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value < 1e30
 
 
 def _plain(cases: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """The cases as JSON gives them back, so that a stored trial equals a planned one."""
     try:
-        plain = json.loads(json.dumps(list(cases), allow_nan=False))
-    except (TypeError, ValueError) as problem:
+        some = list(islice(cases, MOST_CASES + 1))
+        if len(some) > MOST_CASES:
+            raise ValueError(f"more than {MOST_CASES}")
+        plain = read_json(json.dumps(some, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as problem:
         raise ValueError(f"the cases of {name} are not plain JSON: {problem}") from problem
     if not all(isinstance(case, dict) for case in plain):
         raise ValueError(f'the cases of {name} must be a list of objects, such as [{{"tokens": 16}}]')
+    if any(len(json.dumps(case)) > LONGEST_CASE for case in plain):
+        raise ValueError(f"a case of {name} is longer than {LONGEST_CASE} characters")
     return plain
 
 
-def _hash(file: Path) -> str:
+def hash_of(file: Path) -> str:
     """Of the kernel's file and the shared files beside it, whose change would change the trial."""
     found = hashlib.sha256(file.read_bytes())
     for shared in sorted(file.parent.glob("_[!_]*.py")):
@@ -120,7 +185,7 @@ def _hash(file: Path) -> str:
 def read_cases(file: str | Path) -> list[dict[str, Any]]:
     """A user's own shapes from a JSON file: a list of objects. Raises ValueError."""
     try:
-        found = json.loads(Path(file).read_text(encoding="utf-8"))
+        found = read_json(Path(file).read_bytes())
     except OSError as problem:
         raise ValueError(f"{file}: {problem.strerror}") from problem
     except ValueError as problem:

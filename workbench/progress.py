@@ -4,6 +4,8 @@ import sys
 import time
 from typing import Any
 
+from workbench.untrusted import MESSAGE, plain
+
 
 class Progress:
     """`begin` names what is at work, `end` says how it went. Everything goes to stderr."""
@@ -13,12 +15,19 @@ class Progress:
         self.since = time.monotonic()
         self.built_since: tuple[float, int] | None = None
         self.bar: Any = None
-        if not quiet and sys.stderr.isatty():
+        if not quiet and sys.stderr is not None and sys.stderr.isatty():
             from tqdm import tqdm
 
             self.bar = tqdm(total=total, unit="trial", dynamic_ncols=True)
 
+    def expect(self, total: int) -> None:
+        """How many are left to do, where that was not known from the start."""
+        self.total = total
+        if self.bar is not None:
+            self.bar.reset(total)
+
     def say(self, text: str) -> None:
+        text = plain(text, MESSAGE)  # messages of called code come through here
         if self.bar is not None:
             self.bar.write(text, file=sys.stderr)
         elif not self.quiet:
@@ -26,7 +35,7 @@ class Progress:
 
     def begin(self, text: str) -> None:
         if self.bar is not None:
-            self.bar.set_description_str(text[:60])
+            self.bar.set_description_str(plain(text, 60))
 
     def building(self, module: str, made: Any, total: Any) -> None:
         """How far a long build is; the time left is what the objects so far have taken."""
@@ -38,7 +47,7 @@ class Progress:
         left = (
             f", about {spent_s / (made - before) * (total - made) / 60:.0f} min left" if made > before else ""
         )
-        text = f"building {module[:60]}: {made} of {total}{left}"
+        text = f"building {plain(module, 60)}: {made} of {total}{left}"
         if self.bar is not None:
             self.begin(text)
         elif not self.quiet:
@@ -46,6 +55,7 @@ class Progress:
 
     def end(self, text: str, outcome: str) -> None:
         self.done += 1
+        text = plain(text, MESSAGE)
         self.built_since = None
         if self.bar is not None:
             self.bar.update()

@@ -1,6 +1,7 @@
 """Makes the line that is stored out of what an attempt told: capped, and without the names of people or hosts."""
 
 import getpass
+import json
 import os
 import re
 import socket
@@ -44,7 +45,7 @@ def result(
         stage=told.stage,
         attempt=attempt,
         stages=told.stages,
-        found=_dict(told.facts.get("found")),
+        found=_scrubbed(_dict(told.facts.get("found"))),
         check=_checks(told.facts),
         time=_dict(told.facts.get("time")) if ok else {},
         marks=marks(told, ahead),
@@ -84,9 +85,16 @@ def scrub(text: str) -> str:
     return text
 
 
+def _scrubbed(facts: dict[str, Any]) -> dict[str, Any]:
+    """As `scrub`, for text within; a signature shows defaults, and a default may be a path."""
+    scrubbed: dict[str, Any] = json.loads(scrub(json.dumps(facts, ensure_ascii=False)))
+    return scrubbed
+
+
 @cache
 def _private() -> tuple[tuple[str, str], ...]:
-    found = [(re.escape(str(Path.home())) + r"(?=/|\b)", "~")]
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where nobody has one
+    found = [(re.escape(home) + r"(?=/|\b)", "~")] if len(home) > 1 else []  # not "/", a container's
     for name, shown in ((_user(), "USER"), (socket.gethostname(), "HOST")):
         if len(name) > 2 and name not in ("root", "localhost"):
             found.append((rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", shown))
@@ -128,10 +136,7 @@ def _environment(planned: Planned, built: Built | BuildError) -> dict[str, Any]:
         "requirements": list(planned.environment.requirements),
         "hash": _hash(built),
     }
-    if isinstance(built, Built):
-        facts["python"] = built.python_version
-        facts["packages"], facts["inherited"] = dict(built.packages), dict(built.inherited)
-    return facts
+    return facts | built.provenance() if isinstance(built, Built) else facts
 
 
 def _variables() -> dict[str, str]:

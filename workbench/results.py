@@ -4,10 +4,12 @@ The rule: lines are only ever added, and what is read is never trusted. A line t
 reported as a problem and the rest is used.
 """
 
+import contextlib
+import fcntl
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +17,12 @@ from statistics import median
 from typing import Any
 
 SCHEMA = 1
-LONGEST_LINE = 4_000_000  # characters; our own lines are a few thousand
+LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
+DEEPEST = 20  # containers in each other; what walks through a value later may recurse
+LONGEST_TIME = (
+    1e15  # seconds or microseconds: beyond it nothing was measured, and sums leave what a float holds
+)
+MOST_PROBLEMS = 20  # said of one file
 LOCAL = "local"  # results/local/: a user's own runs, beside the committed sets
 
 
@@ -208,23 +215,35 @@ class Standing:
 
 def save(result: Result, file: Path) -> None:
     """Add one line; a write that fails (a full disk) leaves the file as it was. Raises OSError."""
-    line = (json.dumps(asdict(result), allow_nan=False) + "\n").encode()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    save_all([result], file)
+
+
+def save_all(results: Sequence[Result], file: Path) -> None:
+    """Add their lines, all or none. Raises OSError with the file's name, ValueError for what is no result."""
+    lines = [json.dumps(asdict(result), allow_nan=False).encode() for result in results]
+    for line in lines:
+        parse(line)  # a line that could not be read back would be a row lost
     try:
-        size = os.fstat(handle).st_size
-        if size and os.pread(handle, 1, size - 1) != b"\n":  # a torn last line: keep it apart from ours
-            line = b"\n" + line
-        _write_all(handle, line, size)
-    finally:
-        os.close(handle)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks: writers take their chance
+                fcntl.flock(handle, fcntl.LOCK_EX)  # another run's line must not be cut off with ours
+            _append(handle, b"".join(line + b"\n" for line in lines))
+        finally:
+            os.close(handle)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(file)) from problem
 
 
-def _write_all(handle: int, line: bytes, size: int) -> None:
+def _append(handle: int, data: bytes) -> None:
+    size = os.fstat(handle).st_size
+    if size and os.pread(handle, 1, size - 1) != b"\n":  # a torn last line: keep it apart from ours
+        data = b"\n" + data
     try:
         written = 0
-        while written < len(line):
-            written += os.write(handle, line[written:])
+        while written < len(data):
+            written += os.write(handle, data[written:])
         os.fsync(handle)
     except OSError:
         os.ftruncate(handle, size)
@@ -245,26 +264,33 @@ def load(*folders: str | Path) -> Results:
 
 
 def _load_file(file: Path, name: str, attempts: list[Result], problems: list[str]) -> None:
+    found: list[str] = []
     try:
-        lines = file.read_bytes().split(b"\n")
+        if not file.is_file():  # a pipe or a device, which has no end
+            raise OSError(0, "not a regular file")
+        with file.open("rb") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 2), b""), start=1):
+                _load_line(line, f"{name}:{number}", attempts, found)
     except OSError as problem:
-        problems.append(f"{name}: {problem.strerror}")
+        found.append(f"{name}: {problem.strerror}")
+    problems += found[:MOST_PROBLEMS]
+    if len(found) > MOST_PROBLEMS:
+        problems.append(f"{name}: {len(found) - MOST_PROBLEMS} more lines cannot be used")
+
+
+def _load_line(line: bytes, place: str, attempts: list[Result], problems: list[str]) -> None:
+    if not line.strip(b"\r\n"):
         return
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        try:
-            attempts.append(parse(line))
-        except (ValueError, TypeError, RecursionError) as problem:
-            torn = " (torn: the last line has no end)" if number == len(lines) else ""
-            problems.append(f"{name}:{number}: {str(problem)[:200]}{torn}")
+    try:
+        attempts.append(parse(line))
+    except (ValueError, TypeError, RecursionError) as problem:
+        torn = "" if line.endswith(b"\n") else " (torn: the last line has no end)"
+        problems.append(f"{place}: {str(problem)[:200]}{torn}")
 
 
 def parse(line: bytes) -> Result:
     """A Result from one line. Raises ValueError with what is wrong with it."""
-    if len(line) > LONGEST_LINE:
-        raise ValueError(f"a line of {len(line)} bytes")
-    facts = json.loads(line.decode("utf-8"), object_pairs_hook=_no_twins, parse_constant=_no_constants)
+    facts = read_json(line)
     if not isinstance(facts, dict):
         raise ValueError("not an object")
     schema = facts.get("schema")
@@ -274,14 +300,36 @@ def parse(line: bytes) -> Result:
         raise ValueError(f"schema {schema} is newer than this workbench knows ({SCHEMA}); update it")
     known = {each.name for each in fields(Result)}
     facts = {name: value for name, value in facts.items() if name in known}
+    _check_kinds(facts)
     try:
         facts["trial"] = Trial(**facts["trial"])
         facts["outcome"] = Outcome(facts["outcome"])
         result = Result(**facts)
     except KeyError as problem:
         raise ValueError(f"no key {problem}") from problem
-    _check_types(result)
+    _check_values(result)
     return result
+
+
+def read_json(text: bytes | str) -> Any:
+    """JSON that nobody need fear: no key twice, no NaN, no number beyond a float, nothing nested deeply.
+
+    Raises ValueError.
+    """
+    if len(text) > LONGEST_LINE:
+        raise ValueError(f"a line of more than {LONGEST_LINE} bytes")
+    try:
+        found = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            object_pairs_hook=_no_twins,
+            parse_constant=_no_constants,
+            parse_int=_short,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply (recursion)") from None
+    _check_depth(found, DEEPEST)
+    return found
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -295,25 +343,52 @@ def _no_constants(word: str) -> float:
     raise ValueError(f"{word} is not a number that JSON has")
 
 
+def _short(digits: str) -> int:
+    if len(digits) > 20:  # 64 bits and a sign
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is not a finite number")
+    return number
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if isinstance(value, dict | list):
+        if not left:
+            raise ValueError(f"nested deeper than {DEEPEST}")
+        for member in value.values() if isinstance(value, dict) else value:
+            _check_depth(member, left - 1)
+
+
 KINDS: dict[str, type | tuple[type, ...]] = {
     "run": str, "reason": str, "detail": str, "stage": str, "arm": str, "generation": int, "visit": int,
-    "attempt": int, "stages": dict, "found": dict, "check": dict, "time": dict, "marks": list, "stderr": str, "stdout": str,
+    "attempt": int, "stages": dict, "found": dict, "check": dict, "time": dict, "marks": list,
+    "stderr": str, "stdout": str,
     "kernel_hash": str, "inputs_hash": str, "provenance": dict,
 }  # fmt: skip
 
 
-def _check_types(result: Result) -> None:
+def _check_kinds(facts: Mapping[str, Any]) -> None:
     for name, kind in KINDS.items():
-        if not isinstance(getattr(result, name), kind):
-            raise ValueError(f"{name} is a {type(getattr(result, name)).__name__}")
+        if name in facts and not isinstance(facts[name], kind):
+            raise ValueError(f"{name} is a {type(facts[name]).__name__}")
+    if not isinstance(facts.get("provenance", {}).get("environment", {}), dict):
+        raise ValueError("provenance.environment is no object")
+
+
+def _check_values(result: Result) -> None:
     trial = result.trial
     if not isinstance(trial.case, dict) or not all(isinstance(value, str) for value in _names(trial)):
         raise ValueError("trial is not of names and a case")
-    if not isinstance(result.provenance.get("environment", {}), dict):
-        raise ValueError("provenance.environment is no object")
+    if not all(isinstance(mark, str) for mark in result.marks):
+        raise ValueError("marks are not all text")
     numbers = [*_samples(result), *result.stages.values()]
-    if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
-        raise ValueError("a time is not a finite number")
+    if not all(isinstance(number, int | float) and 0 <= number < LONGEST_TIME for number in numbers):
+        raise ValueError("a time is not a finite number, or not one that can be")
 
 
 def _names(trial: Trial) -> tuple[str, ...]:

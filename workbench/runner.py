@@ -1,5 +1,7 @@
 """Plan, run, judge, save: drives the workers. Nothing else builds or computes while something is timed."""
 
+import contextlib
+import errno
 import os
 import secrets
 import time
@@ -10,16 +12,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workbench import canary, environments, gpus, locks, prebuilt, records
+from workbench import canary, environments, gpus, locks, planning, prebuilt, records
 from workbench.environments import BuildError, Built, Environment
 from workbench.judge import Facts, Judgement, death, judge
 from workbench.planning import Planned
 from workbench.progress import Progress
-from workbench.results import Outcome, Result, Results, Trial, load, save
+from workbench.results import Outcome, Result, Results, Trial, load, save, save_all
 from workbench.workers import LIMITS_S, Told, Worker
 
 CRASHES = (Outcome.CRASHED, Outcome.HUNG)
+NOT_FOUND = (Outcome.FAILED, Outcome.MISSING, Outcome.CRASHED)  # as where somebody deleted the environment
 LONG_BUILD_S = 6 * 3600.0
+Key = tuple[Trial, str, str]
+"""Trial, hash of its environment, hash of its kernel's file."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +70,20 @@ class Run:
         self.ahead: dict[Environment, dict[str, prebuilt.Module]] = {}
         long = {"build": LONG_BUILD_S} if options.build else {}
         self.limits_s = {**LIMITS_S, **long, **options.limits_s}
-        self.stored = load(options.results) if options.results.is_dir() else Results()
+        self.stored = self._load()
         self.quarantine = ""
+        self.spoilt: dict[Environment, str] = {}
 
     def __call__(self) -> Summary:
         began = time.monotonic()
         try:
             self._build_all()
-            todo = self._todo()
-            self._save_plan(todo)
-            self.progress = Progress(len(todo), self.options.quiet)
-            with locks.hold(self._lock_name(todo), self.options.wait, self.progress.say):
+            self._save_plan(self._todo())
+            self.progress = Progress(len(self.planned), self.options.quiet)
+            with self._alone():
+                self.stored = self._load()  # with what another run has added while we waited
+                todo = self._todo()
+                self.progress.expect(len(todo))
                 self._run_all(todo)
         except KeyboardInterrupt:
             self.summary.stopped = "interrupted; run the same command again to go on"
@@ -87,11 +95,25 @@ class Run:
         self.summary.seconds["waiting"] = max(0.0, self.summary.wall_s - known)
         return self.summary
 
-    def _lock_name(self, todo: Sequence[Planned]) -> str:
-        uses_gpu = self.gpu and any(each.device == "cuda" for each in todo)
-        return f"gpu-{self.gpu.uuid_hash}" if uses_gpu and self.gpu else f"no-gpu-{os.getpid()}"
+    def _alone(self) -> contextlib.AbstractContextManager[None]:
+        if self.gpu is None or not any(each.device == "cuda" for each in self.planned):
+            return contextlib.nullcontext()
+        return locks.hold(f"gpu-{self.gpu.uuid_hash}", self.options.wait, self.progress.say)
 
     # What there is to do
+
+    def _load(self) -> Results:
+        """Raises OSError, before anything is built, where nothing could be stored."""
+        folder = self.options.results
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "nothing can be written here", str(folder))
+        found = load(folder)
+        self.tried: Counter[Key] = Counter()
+        for result in found:
+            key = self._key(result)
+            self.tried[key] = max(self.tried[key], result.attempt)
+        return found
 
     def _build_all(self) -> None:
         """All environments before anything is timed; one that fails is tried once and is an outcome."""
@@ -114,26 +136,34 @@ class Run:
         return prebuilt.modules(self.options.prebuilt, version, self.gpu.sm, unpacked)
 
     def _todo(self) -> list[Planned]:
-        done = {self._key(result) for result in self.stored if result.attempt > 0}
-        todo = [each for each in self.planned if self.options.again or self._planned_key(each) not in done]
+        todo = [
+            each for each in self.planned if self.options.again or not self.tried[self._planned_key(each)]
+        ]
         self.summary.skipped = len(self.planned) - len(todo)
         return todo
 
     @staticmethod
-    def _key(result: Result) -> tuple[Trial, str, str]:
+    def _key(result: Result) -> Key:
         return result.trial, result.environment_hash, result.kernel_hash
 
-    def _planned_key(self, planned: Planned) -> tuple[Trial, str, str]:
+    def _planned_key(self, planned: Planned) -> Key:
         built = self.built[planned.environment]
         return planned.trial, built.hash if isinstance(built, Built) else "", planned.kernel.hash
 
     def _save_plan(self, todo: Iterable[Planned]) -> None:
-        """A line for each trial before the first one starts: what stays of it if we are killed."""
+        """A line for each trial before the first one starts: what stays of it if we are killed.
+
+        Written in one piece: a part of a plan would look like the whole of another.
+        """
         known = {self._key(result) for result in self.stored}
         nothing = Judgement(Outcome.NOT_RUN, "not_run", "planned; the run ended before it")
+        lines: dict[Path, list[Result]] = {}
         for planned in todo:
             if self._planned_key(planned) not in known:
-                self._save(planned, Told(stage=""), nothing, attempt=0)
+                file, result = self._line(planned, Told(stage=""), nothing, attempt=0)
+                lines.setdefault(file, []).append(result)
+        for file, results in lines.items():
+            save_all(results, file)
 
     # Running
 
@@ -155,16 +185,22 @@ class Run:
         worker: Worker | None = None
         try:
             for number, planned in enumerate(mine, start=1):
-                if self.quarantine and planned.device == "cuda":
-                    self._finish(planned, Told(stage=""), self._quarantined())
+                if why := self._why_not(planned, built, fresh=worker is None):
+                    self._put_off(planned, why)
                     continue
                 self.progress.begin(_words(planned.trial))
-                worker = worker or self._worker(built)
+                warm, worker = worker is not None, worker or self._worker(built)
                 told = worker.run(self._command(planned), self.limits_s, self._heard)
+                if warm and not told.began:  # what ended the process is not this trial's doing
+                    self.progress.say("the process ended between two trials; the next has a new one")
+                    worker = self._worker(built)
+                    told = worker.run(self._command(planned), self.limits_s, self._heard)
+                worker = None if told.worker_over else worker
                 judgement = self._judged(planned, told, built)
-                if told.worker_over:
-                    worker = None
-                elif number == len(mine):
+                if judgement.outcome in NOT_FOUND and not built.python.exists():
+                    self._put_off(planned, self._why_not(planned, built, fresh=True))
+                    continue
+                if worker and number == len(mine):
                     judgement, worker = self._close(worker, judgement), None
                 self._finish(planned, told, judgement)
                 if judgement.outcome in CRASHES and planned.device == "cuda":
@@ -220,8 +256,18 @@ class Run:
         detail = f"{judgement.detail}; then the process {how} at its end"
         return Judgement(judgement.outcome, judgement.reason, detail)
 
-    def _quarantined(self) -> Judgement:
-        return Judgement(Outcome.NOT_RUN, "not_run", f"the GPU is not used any more: {self.quarantine}")
+    def _why_not(self, planned: Planned, built: Built, fresh: bool) -> str:
+        """What has become since the plan was made of what the trial needs; empty where all is as it was."""
+        if self.quarantine and planned.device == "cuda":
+            return f"the GPU is not used any more: {self.quarantine}"
+        if fresh and not self.spoilt.get(built.environment):
+            self.spoilt[built.environment] = environments.changed(built)
+        if problem := self.spoilt.get(built.environment):
+            return f"{problem}; run the same command again"
+        with contextlib.suppress(OSError):
+            if planning.hash_of(planned.kernel.file) == planned.kernel.hash:
+                return ""
+        return "the kernel's file was changed during the run; run the same command again"
 
     def _canary(self, built: Built, after: Judgement) -> None:
         """After a crash the GPU must prove itself in a fresh process before it is used again."""
@@ -251,7 +297,9 @@ class Run:
         )
 
     def _floor_us(self, planned: Planned) -> float | None:
-        return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
+        with contextlib.suppress(Exception):  # a user's function; it was sound when the plan was made
+            return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
+        return None
 
     # Saving
 
@@ -259,14 +307,21 @@ class Run:
         self.summary.outcomes[judgement.outcome] += 1
         for stage, spent in told.stages.items():
             self.summary.seconds[stage] += spent
-        self._save(planned, told, judgement, self._attempt(planned))
+        key = self._planned_key(planned)
+        file, result = self._line(planned, told, judgement, self.tried[key] + 1)
+        save(result, file)
+        self.tried[key] += 1
         self.progress.end(f"{_words(planned.trial)}: {_says(judgement, told)}", judgement.outcome)
 
-    def _attempt(self, planned: Planned) -> int:
-        key = self._planned_key(planned)
-        return 1 + max((result.attempt for result in self.stored if self._key(result) == key), default=0)
+    def _put_off(self, planned: Planned, why: str) -> None:
+        """No attempt, and so not done: the next run takes it up."""
+        judgement = Judgement(Outcome.NOT_RUN, "not_run", why)
+        self.summary.outcomes[judgement.outcome] += 1
+        file, result = self._line(planned, Told(stage=""), judgement, attempt=0)
+        save(result, file)
+        self.progress.end(f"{_words(planned.trial)}: {why}", judgement.outcome)
 
-    def _save(self, planned: Planned, told: Told, judgement: Judgement, attempt: int) -> None:
+    def _line(self, planned: Planned, told: Told, judgement: Judgement, attempt: int) -> tuple[Path, Result]:
         built = self.built[planned.environment]
         gpu = self.gpu if planned.device == "cuda" else None
         clocks = gpus.snapshot(self.options.gpu_index) if gpu and judgement.outcome == Outcome.OK else {}
@@ -275,7 +330,7 @@ class Run:
             result.time.update(floor_us=self._floor_us(planned), clocks=clocks)
         file = self.options.results / records.place(planned, built, gpu)
         self.summary.files.add(str(file))
-        save(result, file)
+        return file, result
 
 
 def run(planned: Sequence[Planned], gpu: gpus.Gpu | None, options: Options) -> Summary:

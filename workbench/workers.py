@@ -6,27 +6,32 @@ Nothing here knows what a kernel is, and nothing a worker says is trusted beyond
 import contextlib
 import json
 import os
+import secrets
 import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from workbench import facts as border
+
 FOLDER = Path(__file__).parent / "worker"
-LIMITS_S: Mapping[str, float] = {
+LIMITS_S: Mapping[str, float] = {  # every stage there is; a worker may tell no other
     "import": 120, "find": 60, "build": 1500, "prepare": 300, "first_call": 300, "check": 300,
     "capture": 120, "replay": 120, "time": 120, "done": 30,
 }  # fmt: skip
 IDLE_BUILD_S = 120.0  # a build whose processes burn no CPU for so long is not compiling
 STACKS_S = 0.5  # how long a worker has to write its stacks before it is ended
 ENDING_S = 30.0
+BEGIN_S = 15.0
 TICK_S = 0.05
-LONGEST_FACT = 1_000_000
+MOST_TOLD = 1_000_000  # bytes of facts in one trial; ours are a few thousand
+MARK = "WORKBENCH_WORKER"  # by this variable a tree is found again whose guard was killed
 
 
 @dataclass
@@ -34,6 +39,7 @@ class Told:
     """All that is known of one trial after its worker was done with it, or gone."""
 
     stage: str = "import"
+    began: bool = False  # it told anything at all; else whatever befell the worker is not this trial's doing
     stages: dict[str, float] = field(default_factory=dict)  # seconds
     facts: dict[str, Any] = field(default_factory=dict)
     end: str | None = None  # done, stopped, exception; None where the worker never said
@@ -70,6 +76,7 @@ class Worker:
     """A warm process of one environment. `run` may be called until it answers with `worker_over`."""
 
     def __init__(self, python: Path, variables: Mapping[str, str], memory_mb: int = 0):
+        self.mark = secrets.token_hex(8)
         commands_read, self.commands = os.pipe()
         self.facts, facts_write = os.pipe()
         control_read, self.control = os.pipe()
@@ -83,12 +90,12 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=theirs,
-            env=dict(variables),
+            env={**variables, MARK: self.mark},
             start_new_session=True,  # Ctrl-C is for the runner alone
         )
         for each in theirs:
             os.close(each)
-        self.count, self.over = 0, False
+        self.count, self.taken, self.over = 0, 0, False
         self.heard: Callable[[Mapping[str, Any]], None] = lambda facts: None
         self._listen()
 
@@ -111,6 +118,7 @@ class Worker:
         """Do one trial. Never raises for what the worker does; it may take as long as the limits allow."""
         self.heard = heard
         self.count += 1
+        self.taken = 0
         told = Told()
         line = json.dumps({**command, "n": self.count}) + "\n"
         with contextlib.suppress(BrokenPipeError):  # it died between two trials: the report says how
@@ -118,9 +126,9 @@ class Worker:
         watch = _Watch(self.guard.pid, limits_s)
         watch.enter("import")
         try:
-            while told.end is None and not self.over:
+            while told.end is None and not told.garbage and not self.over:
                 self._read(told, watch, TICK_S)
-                if told.killed is None and (why := watch.overdue(told.stage)):
+                if told.killed is None and (why := self._late(told, watch) or watch.overdue(told.stage)):
                     told.killed = why
                     self._kill(told, watch)
             self._after_end(told, watch)
@@ -132,9 +140,14 @@ class Worker:
             raise
         return self._finish(told)
 
+    def _late(self, told: Told, watch: "_Watch") -> str | None:
+        """A process that has run trials takes the next one at once, or something has stopped it."""
+        waits = self.count > 1 and not told.began and time.monotonic() - watch.began > BEGIN_S
+        return "limit" if waits else None
+
     def _after_end(self, told: Told, watch: "_Watch") -> None:
         if told.garbage and not self.over:
-            self._kill(told, watch)  # what it says cannot be told from what it does not
+            self._end(told, watch)  # what it says cannot be told from what it does not
         elif told.facts.get("ends_worker"):
             self._wait_or_kill(told, watch)
         self._read(told, watch, 0)
@@ -163,6 +176,8 @@ class Worker:
                     break
                 if not data:
                     self.selector.unregister(key.fd)
+                    if key.data == "report" and not self.over:
+                        self._end_orphans()
                     break
                 self._take(key.data, data, told, watch)
         if not self.selector.get_map() and not self.over:
@@ -172,28 +187,36 @@ class Worker:
         if name in self.outputs:
             self.outputs[name].add(data)
             return
-        *lines, rest = (self.buffers[name] + data).split(b"\n")
-        if len(rest) > LONGEST_FACT:
-            told.garbage, rest = told.garbage + 1, b""
-        self.buffers[name] = rest
+        *lines, self.buffers[name] = (self.buffers[name] + data).split(b"\n")
+        if name == "report":
+            for line in lines:
+                self._reported(line, told)
+            return
+        self.taken += len(data)
+        if self.taken > MOST_TOLD:
+            told.garbage, lines, self.buffers[name] = told.garbage or 1, [], b""
         for line in lines:
-            self._fact(line, told, watch) if name == "facts" else self._reported(line, told)
+            self._fact(line, told, watch)
 
     def _fact(self, line: bytes, told: Told, watch: "_Watch") -> None:
+        if told.garbage:
+            return  # nothing after it can be believed
         try:
-            facts = json.loads(line)
-            json.dumps(facts, allow_nan=False)  # what cannot be stored is refused here
-            if facts.pop("n") != self.count:
-                raise ValueError("another trial's")
-            at = float(facts.pop("at"))
-        except (ValueError, KeyError, TypeError, AttributeError):
+            facts = border.read(line)
+            of, at, stage = facts.pop("n"), facts.pop("at"), facts.pop("stage", told.stage)
+            if of > self.count or stage not in LIMITS_S:
+                raise ValueError("another trial's, or no stage")
+        except ValueError:
             told.garbage += 1
             return
-        if "stage" in facts:
-            told.stage = str(facts.pop("stage"))[:40]
-            watch.enter(told.stage, at)
+        if of < self.count:
+            return  # a thread that the trial before has left
+        told.began = True
+        if stage != watch.stage:
+            told.stage = stage
+            watch.enter(stage, at)
         if "end" in facts:
-            told.end = str(facts.pop("end"))
+            told.end = facts.pop("end")
             watch.leave(at)
         told.stages = watch.seconds
         told.facts.update(facts)
@@ -207,12 +230,25 @@ class Worker:
         if facts.get("over_memory"):
             told.killed = "memory"
 
+    def _end_orphans(self) -> None:
+        """Somebody killed the guard: end all that it stood over, until a look finds nobody."""
+        last = time.monotonic() + ENDING_S
+        while time.monotonic() < last and (found := list(_marked(self.mark))):
+            for process in found:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+        self.over = True
+
     def _kill(self, told: Told, watch: "_Watch") -> None:
+        """End the tree, once it has had time to write where it hangs."""
         self._order(b"s")
         last = time.monotonic() + STACKS_S
         while time.monotonic() < last and not self.over:
             self._read(told, watch, TICK_S)
-        self._order(b"k")
+        self._end(told, watch)
+
+    def _end(self, told: Told, watch: "_Watch") -> None:
+        self._order(b"k")  # first of all: whoever is impatient may interrupt the wait
         last = time.monotonic() + ENDING_S
         while time.monotonic() < last and not self.over:
             self._read(told, watch, TICK_S)
@@ -241,8 +277,7 @@ class Worker:
     def kill(self) -> None:
         """End the whole tree now."""
         if not self.over:
-            told = Told()
-            self._kill(told, _Watch(self.guard.pid, {}))
+            self._end(Told(), _Watch(self.guard.pid, {}))
             self._forget()
 
     def _forget(self) -> None:
@@ -255,6 +290,13 @@ class Worker:
                 stream.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.guard.wait(ENDING_S)
+
+
+def _marked(mark: str) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                yield process
 
 
 class _Watch:
@@ -272,7 +314,8 @@ class _Watch:
         self.busy_at = self.began
 
     def leave(self, at: float | None = None) -> None:
-        now = at if at is not None else time.monotonic()
+        now = time.monotonic()
+        now = now if at is None else min(max(at, self.since), now)  # one clock, but who knows who tells
         if self.stage:
             spent = max(0.0, now - self.since)
             self.seconds[self.stage] = round(self.seconds.get(self.stage, 0.0) + spent, 4)
@@ -280,7 +323,10 @@ class _Watch:
 
     def overdue(self, stage: str) -> str | None:
         now = time.monotonic()
-        if now - self.began > self.limits_s.get(stage, 300):
+        before = self.seconds.get(
+            stage, 0.0
+        )  # a stage may be entered again: while it builds, another is left
+        if before + now - self.began > self.limits_s.get(stage, 300):
             return "limit"
         if stage == "build" and now - self.looked_at > 2:
             self.looked_at = now

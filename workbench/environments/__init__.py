@@ -4,10 +4,16 @@ The rule: torch and all else of an existing interpreter are inherited; only what
 packages that it imports, are installed beside it. Nothing here imports what it installs.
 """
 
-from .building import build
+from .building import FOLDER, build
 from .component import repack
+from .declaration import declared, save
 from .installer import BuildError
 from .lock import Built, changed
-from .spec import Environment, parse
+from .named import choose, load_stacks
+from .pins import Sources
+from .spec import TORCHES, Environment, parse
 
-__all__ = ["BuildError", "Built", "Environment", "build", "changed", "parse", "repack"]
+__all__ = [
+    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Sources", "build", "changed", "choose", "declared",
+    "load_stacks", "parse", "repack", "save",
+]  # fmt: skip

@@ -8,15 +8,19 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from . import index, stacks
 from .alone import alone
 from .filling import fill, unfinished
+from .holding import held
 from .inheritance import TIED
 from .installer import BuildError
 from .lock import Built, describe, probe
 from .origin import replaced, wheels_of
+from .pins import Sources
 from .spec import Environment
 
 FOLDER = Path(".environments")
@@ -36,7 +40,7 @@ def build(
     """The environment, ready to start; built under `folder` unless it is there already, whole and unchanged.
 
     `wheels`: a folder to install from, without a network. `inherit`: the interpreter whose torch is used,
-    unless the environment names its own. Raises BuildError.
+    unless the environment names its own. A stack's pins are read from there, or the index, first. Raises BuildError.
     """
     begun = time.monotonic()
     say = progress or (lambda text: None)
@@ -50,13 +54,18 @@ def build(
             return _prepared(
                 describe(environment, host, host_python, folder / "caches", time.monotonic() - begun)
             )
-        place = folder / _place(environment, host)
+        sources = Sources(folder, wheels, host_python, host["python"], host["every"], say)
+        expanded = stacks.expand(environment, sources)
+        asked = expanded.environment
+        place = folder / _place(asked, host)
         with alone(folder, place.name, say):
-            found = _reusable(place, environment, wheels, host, say)
+            found = _reusable(place, asked, wheels, host, say)
             if found is None:
-                found = _build(place, environment, wheels, host_python, host, say)
+                found = _build(place, asked, wheels, host_python, host, say)
             python = place / "python" / "bin" / "python"
-            return _prepared(describe(environment, found, python, place / "caches", time.monotonic() - begun))
+            built = describe(environment, found, python, place / "caches", time.monotonic() - begun)
+            pins = held(expanded.pins, built.packages, built.inherited)
+            return _prepared(replace(built, stack=expanded.stack, pins=pins))
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise BuildError(f"the folder for environments cannot be used: {why}") from error
@@ -109,12 +118,13 @@ def _build(
     half.mkdir()
     try:
         say(f"building {environment.name}")
-        found = fill(half / "python", environment, wheels, host_python, host, say)
+        options = index.until(environment.as_of)
+        found = fill(half / "python", environment, wheels, host_python, host, say, *options)
         if edited := _edited(found):
             # uv links files from its cache, so an edit in an environment reaches the cache: take them afresh.
             say(f"uv's cache has a changed {edited}: installing without it")
             shutil.rmtree(half / "python")
-            found = fill(half / "python", environment, wheels, host_python, host, say, "--no-cache")
+            found = fill(half / "python", environment, wheels, host_python, host, say, "--no-cache", *options)
         marker = {"files": _files(found), "wheels": wheels_of(found, environment, wheels)}
         (half / MARKER).write_text(json.dumps(marker), encoding="utf-8")
         shutil.rmtree(place, ignore_errors=True)

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from .alone import alone
 from .installer import BuildError, install
-from .spec import COMPONENT, DONOR
+from .requirement import CARRIED as NAME
+from .requirement import COMPONENT, DONOR
 
-NAME = "triton-kernels-of-sglang-kernel"
 STEM = NAME.replace("-", "_")
 DATE = (1980, 1, 1, 0, 0, 0)  # the same wheel from the same donor, to the byte
 

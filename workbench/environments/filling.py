@@ -7,7 +7,8 @@ from typing import Any
 from . import component, dependencies, inheritance
 from .installer import BuildError, install, make_venv
 from .lock import probe
-from .spec import COMPONENT, Environment, component_version
+from .requirement import component_version, distribution_of
+from .spec import Environment
 
 ROUNDS = 8  # requirements of requirements of ...; two are usual
 
@@ -71,20 +72,8 @@ def _beside(
 
 def _whole(requirement: str) -> bool:
     """Asked for by name though heavy (another torch): then with its own libraries, not the inherited ones."""
-    name = _name(requirement)
-    return name in dependencies.HEAVY
+    return distribution_of(requirement) in dependencies.HEAVY
 
 
 def _names(environment: Environment) -> set[str]:
-    return {_name(each) for each in environment.requirements}
-
-
-def _name(requirement: str) -> str:
-    from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name, parse_wheel_filename
-
-    if requirement.startswith(COMPONENT + "@"):
-        return component.NAME
-    if requirement.endswith(".whl") and requirement.startswith("/"):
-        return parse_wheel_filename(Path(requirement).name)[0]
-    return canonicalize_name(Requirement(requirement).name)
+    return {distribution_of(each) for each in environment.requirements}

@@ -25,7 +25,7 @@ class BuildError(Exception):
 def make_venv(folder: Path, python: Path) -> Path:
     """An empty virtual environment that may be renamed afterwards; its interpreter."""
     # Relocatable: else the programs in bin/ would name the folder that it is built in.
-    _uv("venv", "--no-project", "--relocatable", "--python", str(python), str(folder))
+    run_uv("venv", "--no-project", "--relocatable", "--python", str(python), str(folder))
     return folder / "bin" / "python"
 
 
@@ -33,12 +33,13 @@ def install(python: Path, requirements: list[str], wheels: Path | None, *options
     """Installs `requirements` for `python`; with `wheels`, from that folder alone and without a network."""
     # Refresh: uv would take a wheel that was replaced by another of the same name from its cache.
     where = ["--no-index", "--refresh", "--find-links", str(wheels)] if wheels else []
-    _uv(
+    run_uv(
         "pip", "install", "--python", str(python), *where, *options, "--", *requirements, offline=bool(wheels)
     )
 
 
-def _uv(*arguments: str, offline: bool = False) -> None:
+def run_uv(*arguments: str, offline: bool = False) -> None:
+    """Calls uv. Raises BuildError with the reason in one line."""
     variables = {name: value for name, value in os.environ.items() if name not in UNWANTED}
     variables |= {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
     try:

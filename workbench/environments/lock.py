@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .holding import deviations
 from .installer import BuildError, redact
 from .spec import Environment
 
@@ -46,16 +47,23 @@ class Built:
     variables: dict[str, str]
     seconds: float
     fingerprint: str = field(default="", repr=False)  # sizes and dates of the files, to see later changes
+    stack: str = ""  # the release that it stands for, such as sglang==0.5.12
+    pins: dict[str, dict[str, str]] = field(default_factory=dict)  # its pins, and what became of each
 
     def provenance(self) -> dict[str, Any]:
         """What is stored with each result; has no path."""
-        return {
+        facts: dict[str, Any] = {
             "name": self.environment.name,
             "hash": self.hash,
             "python": self.python_version,
             "packages": self.packages,
             "inherited": self.inherited,
         }
+        if self.environment.as_of:
+            facts["as_of"] = self.environment.as_of
+        if self.stack:
+            facts |= {"stack": self.stack, "pins": self.pins, "deviations": deviations(self.pins)}
+        return facts
 
 
 def changed(built: Built) -> str:

@@ -8,6 +8,7 @@ several kernels share.
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from hashlib import sha256
@@ -39,15 +40,16 @@ def load_file(path: str | Path) -> ModuleType:
         return get(path.stem)
     name = f"{_package(path.parent)}.{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # a .py file always has both
+    assert spec is not None  # a .py file always has one
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # The source itself: a compiled file is told apart by size and second, and may be an older text's.
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     return module
 
 
 def _package(folder: Path) -> str:
     """The folder as a package, known by its place: two folders may hold files of one name."""
-    name = "kernels_in_" + sha256(str(folder).encode()).hexdigest()[:8]
+    name = "kernels_in_" + sha256(os.fsencode(str(folder))).hexdigest()[:8]
     if name not in sys.modules:
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]

@@ -82,7 +82,7 @@ def watch(worker, control, memory_mb):
             tree = descendants()
         used = sum(map(resident_mb, tree))
         most = max(most, used)
-        if memory_mb and used > memory_mb:
+        if memory_mb and used > memory_mb and sum(map(own_mb, tree)) > memory_mb:
             return {"code": None, "most_mb": most, "over_memory": True}
 
 
@@ -126,7 +126,7 @@ def reap():
 def signal_one(pid, number):
     try:
         os.kill(pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # gone, or become another user's
         return False
     return True
 
@@ -160,6 +160,16 @@ def resident_mb(pid):
         return (int(pages[1]) - int(pages[2])) * PAGE // 2**20  # without what is shared with files
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def own_mb(pid):
+    """As `resident_mb`, but what forks have in common counts once; slow to read, so asked only near the limit."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            sizes = dict(line.split(":", 1) for line in file if line.startswith("Pss_Anon:"))
+            return int(sizes["Pss_Anon"].split()[0]) // 1024
+    except (OSError, KeyError, ValueError):
+        return resident_mb(pid)  # an older kernel
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import os
 import sys
 
 SAMPLED_BYTES = 4096
@@ -68,4 +69,4 @@ def _sample(tensor):
 
 
 def short_hash(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:8]

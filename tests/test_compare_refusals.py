@@ -1,0 +1,133 @@
+"""What forbids a ratio, what keeps one from deciding, and what is said beside the word."""
+
+import pytest
+from process_times import NEW, OLD, STEADY, attempt, of_processes, one, times
+
+from workbench.comparison import Direction, Side, compare
+from workbench.results import Results
+
+
+def apart(before, after):
+    """Five steady processes a side, each side with facts of its own."""
+    return Results(
+        tuple(attempt(OLD, time_us, place, **before) for place, time_us in enumerate(STEADY))
+        + tuple(attempt(NEW, 1.05 * time_us, place, **after) for place, time_us in enumerate(STEADY))
+    )
+
+
+def environment(mark):
+    return {"provenance": {"environment": {"hash": mark}, "gpu": {"uuid_hash": "c0ffee"}}}
+
+
+@pytest.mark.parametrize(
+    "before, after, reason",
+    [
+        ({"run": "run 1"}, {"run": "run 2"}, "different runs"),
+        ({"card": "a"}, {"card": "b"}, "different cards"),
+        ({"card": ""}, {"card": ""}, "card unknown"),
+        ({"run": ""}, {"run": ""}, "run unknown"),
+        ({"inputs_hash": "a"}, {"inputs_hash": "b"}, "other inputs"),
+        ({"kernel_hash": "a"}, {"kernel_hash": "b"}, "other kernel file"),
+        ({"time": {"timer": "cupti"}}, {}, "other timer"),
+        ({"time": {"l2": "warm"}}, {}, "other cache state"),
+    ],
+)
+def test_no_ratio(before, after, reason):
+    change = one(apart(before, after))
+    assert change.verdict == Direction.AMBIGUOUS
+    assert change.ratio is change.low is change.high is change.more_needed is None
+    assert reason in change.reasons
+
+
+def test_an_environment_made_anew_within_a_run_is_not_one_side():
+    mixed = [*of_processes(STEADY, times(1.05)), attempt(NEW, 105.0, 9, **environment("another"))]
+    assert one(Results(tuple(mixed))).reasons[0] == "environment changed"
+
+
+def test_each_run_and_card_has_its_own_ratio():
+    runs = [
+        of_processes(STEADY, times(factor), run=run).attempts for factor, run in ((1.05, "1"), (0.95, "2"))
+    ]
+    changes = list(compare(Results(sum(runs, ())), OLD, NEW))
+    assert [(each.run, each.verdict) for each in changes] == [("1", "SLOWER"), ("2", "FASTER")]
+
+
+@pytest.mark.parametrize(
+    "before, after, reason",
+    [
+        ({"clocks": {"sm_mhz": 1980}}, {"clocks": {"sm_mhz": 1950}}, "clocks"),
+        ({"anchor_us": 170.0}, {"anchor_us": 173.0}, "anchor"),
+        ({"timer": "host_clock"}, {"timer": "host_clock"}, "host timer"),
+        ({"timer": "cuda_events"}, {"timer": "cuda_events"}, "host timer"),
+    ],
+)
+def test_a_ratio_that_does_not_decide(before, after, reason):
+    change = one(apart({"time": before}, {"time": after}))
+    assert (change.verdict, change.reasons) == (Direction.AMBIGUOUS, (reason,))
+    assert change.ratio == pytest.approx(1.05)
+    assert change.more_needed is None
+
+
+@pytest.mark.parametrize(
+    "before, after, reason",
+    [
+        ({"kernels": ["gemm_a"]}, {"kernels": ["gemm_b"]}, "another kernel ran"),
+        ({"clocks": {"sm_mhz": 1980, "throttle": ["sw_power_cap"]}}, {}, "throttled"),
+        ({"clocks": {}}, {}, "clocks unknown"),
+    ],
+)
+def test_what_is_said_beside_the_word(before, after, reason):
+    change = one(apart({"time": before}, {"time": after}))
+    assert (change.verdict, change.reasons) == (Direction.SLOWER, (reason,))
+
+
+def test_small_shifts_of_clock_and_anchor_are_no_matter():
+    assert one(apart({"time": {"anchor_us": 170.0}}, {"time": {"anchor_us": 171.0}})).reasons == ()
+    changes = compare(apart({"time": {"anchor_us": 170.0}}, {"time": {"anchor_us": 171.7}}), OLD, NEW)
+    assert "range 1.00%" in changes.text()
+
+
+@pytest.mark.parametrize("graph_us, decides", [(195.0, True), (100.0, False)])
+def test_events_decide_where_a_graph_shows_that_the_host_did_not_wait(graph_us, decides):
+    events = of_processes(times(2.0), times(2.1), mode="eager", time={"timer": "cuda_events"})
+    ratio = graph_us / 200
+    graph = of_processes(times(2 * ratio), times(2.1 * ratio), mode="graph")
+    eager = next(each for each in compare(Results(events.attempts + graph.attempts), OLD, NEW)
+                 if each.trial.mode == "eager")  # fmt: skip
+    assert (eager.verdict == Direction.SLOWER) == decides
+
+
+def test_events_of_long_calls_decide_alone():
+    long = of_processes(times(50.0), times(52.5), mode="eager", time={"timer": "cuda_events"})
+    assert one(long).verdict == Direction.SLOWER
+
+
+def with_aa(noise, factor, own=True):
+    """A run whose second arm of the old environment is `noise` times as slow as the first."""
+    case = {"tokens": 1 if own else 2}
+    arms = [attempt(OLD, noise * time_us, place, arm="b", case=case) for place, time_us in enumerate(STEADY)]
+    firsts = [] if own else [attempt(OLD, time_us, place, case=case) for place, time_us in enumerate(STEADY)]
+    return Results((*apart({}, {}).attempts[:5], *of_processes([], times(factor)).attempts, *firsts, *arms))
+
+
+def test_the_floor_is_three_times_what_equal_environments_differ_by():
+    results = with_aa(1.01, 1.02)
+    change = one(results)
+    assert change.limit == pytest.approx(0.0303, abs=1e-4)
+    assert (change.verdict, change.reasons) == (Direction.SAME, ("floor", "unbalanced"))
+    assert "floor 3.03%" in compare(results, OLD, NEW).text()
+    elsewhere = next(
+        each for each in compare(with_aa(1.01, 1.02, own=False), OLD, NEW) if each.processes == (5, 5)
+    )
+    assert elsewhere.limit == pytest.approx(0.0303, abs=1e-4)
+
+
+def test_a_run_too_noisy_for_any_word():
+    change = one(with_aa(1.03, 1.2))
+    assert (change.verdict, change.more_needed) == (Direction.AMBIGUOUS, None)
+    assert "floor too high" in change.reasons
+
+
+def test_an_environment_beside_itself_is_not_judged_by_its_own_difference():
+    change = one(with_aa(1.001, 1.0), before=Side(OLD, "a"), after=Side(OLD, "b"))
+    assert (change.verdict, change.limit) == (Direction.SAME, 0.01)

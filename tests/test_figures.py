@@ -1,0 +1,171 @@
+import base64
+import re
+import struct
+
+import example_results as examples
+import pytest
+
+from workbench.figures import ends, floor_share, latency, side_by_side, timed_kernels
+from workbench.results import Results
+from workbench.showing import panels
+from workbench.showing.plot import Plot, rounded
+from workbench.showing.timings import timings
+
+KERNEL = "example_quantize"
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return examples.results()
+
+
+def test_latency_says_its_data(results: Results) -> None:
+    shown = repr(latency(results, KERNEL))
+    assert shown.startswith("example_quantize: time on the device\n")
+    assert re.search(r"Example GPU A  hidden=2880  16 +graph  example 1 +4\.5", shown)
+    assert len(shown.splitlines()) == 2 + 40
+    assert shown == repr(latency(results, KERNEL))
+
+
+def test_only_steady_and_right_trials_have_a_time(results: Results) -> None:
+    shown = latency(results, "example_attention").frame()
+    assert set(shown["environment"]) == {examples.OLD}  # all of the other's trials ended badly
+    assert "131072" not in " ".join(shown["case"])  # and this one is flaky
+
+
+def test_share_of_the_floor_names_launch_bound_points(results: Results) -> None:
+    shown = floor_share(results, KERNEL).frame()
+    assert set(shown[shown["floor_us"].astype(float) < 2]["bound"]) == {"launch-bound"}
+    assert set(shown[shown["floor_us"].astype(float) >= 2]["bound"]) == {""}
+    assert "launch-bound" in floor_share(results, KERNEL).note
+
+
+def test_versions_beside_each_other_are_no_verdict(results: Results) -> None:
+    plot = side_by_side(results, KERNEL, examples.OLD, examples.NEW)
+    assert "No verdict" in plot.note
+    assert list(plot.frame()["samples"]) == ["21 | 21"] * 20
+    assert "ratio" in plot.heads
+
+
+def test_one_sided_times_are_left_out_and_said(results: Results) -> None:
+    plot = side_by_side(results, "example_attention", examples.OLD, examples.NEW)
+    assert not plot.rows
+    assert "nothing to show" in repr(plot)
+
+
+@pytest.mark.parametrize("kernel", ["example_quantize", "example_attention"])
+def test_pictures_are_pictures_and_have_words(results: Results, kernel: str) -> None:
+    for plot in (latency(results, kernel), floor_share(results, kernel)):
+        data, facts = plot._repr_mimebundle_()
+        picture = base64.b64decode(data["image/png"])
+        width, height = struct.unpack(">II", picture[16:24])
+        assert 600 < width < 1300 and 300 < height < 4000
+        assert len(facts["image/png"]["alt"]) > 40
+        assert data["text/plain"] == repr(plot)
+        assert plot._repr_png_() == picture  # the same each time
+
+
+def test_pair_pictures_are_drawn(results: Results) -> None:
+    assert side_by_side(results, KERNEL, examples.OLD, examples.NEW).png().startswith(b"\x89PNG")
+
+
+def test_hostile_names_are_drawn_as_they_are(results: Results) -> None:
+    hostile = next(name for name in timed_kernels(results) if "script" in name)
+    plot = latency(results, hostile)
+    assert plot.png().startswith(b"\x89PNG")
+    assert "\x1b" not in repr(plot)
+
+
+def test_cases_without_numbers_are_drawn() -> None:
+    time = examples.timed(5.0, None, 1)
+    results = [examples.one("k", {"layout": layout}, "example 1", time=time) for layout in ("linear", "8x4")]
+    plot = latency(Results(tuple(results)), "k")
+    assert plot.png().startswith(b"\x89PNG")
+    assert not floor_share(Results(tuple(results)), "k").rows
+
+
+def test_many_panels_are_cut_and_said() -> None:
+    time = examples.timed(5.0, 1.0, 1)
+    results = [
+        examples.one("k", {"tokens": tokens, "hidden": hidden}, "example 1", time=time)
+        for hidden in range(100, 112)
+        for tokens in (1, 16)
+    ]
+    plot = latency(Results(tuple(results)), "k")
+    assert "4 more panels are in the data only" in plot.note
+    assert len(plot.rows) == 24
+    assert plot.png().startswith(b"\x89PNG")
+
+
+def test_odd_times_are_no_times() -> None:
+    odd = [
+        {},
+        {"samples_us": []},
+        {"median_us": "fast"},
+        {"median_us": -1},
+        {"floor_us": [], "median_us": True},
+    ]
+    results = [
+        examples.one("k", {"tokens": place}, "example 1", time=time) for place, time in enumerate(odd, 1)
+    ]
+    assert not latency(Results(tuple(results)), "k").rows
+
+
+def test_no_results_say_how_to_get_some() -> None:
+    for plot in (
+        latency(Results(), "k"),
+        floor_share(Results(), "k"),
+        side_by_side(Results(), "k", "a", "b"),
+    ):
+        data, _ = plot._repr_mimebundle_()
+        assert "workbench run" in repr(plot)
+        assert "image/png" not in data
+        assert "workbench run" in data["text/html"]
+        assert plot._repr_png_() is None
+    assert timed_kernels(Results()) == []
+    assert len(ends(Results())) == 2
+
+
+def test_ends_are_the_first_and_last_by_name(results: Results) -> None:
+    assert ends(results) == (examples.OLD, examples.NEW)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0123456, "0.0123"),
+        (1.005, "1"),
+        (12.345, "12.3"),
+        (123456.0, "123000"),
+        (0.00002, "0.000020"),
+    ],
+)
+def test_numbers_have_three_digits(value: float | None, text: str) -> None:
+    assert rounded(value) == text
+
+
+def test_a_plot_without_rows_draws_nothing() -> None:
+    def never() -> None:
+        raise AssertionError("drawn")
+
+    assert "nothing to show" in repr(Plot("t", "a", "n", ["x"], [], never))  # type: ignore[arg-type]
+
+
+def test_long_cases_do_not_run_together() -> None:
+    """What differs may stand at the end of a long case; what all share is said once."""
+    long = {f"setting_{letter}": "x" * 20 for letter in "abcdef"}
+    results = [
+        examples.one(
+            "k", {"tokens": tokens, **long, "backend": backend}, "example 1", time=examples.timed(5.0, 1.0, 1)
+        )
+        for tokens in (1, 16)
+        for backend in ("auto", "xqa")
+    ]
+    found = timings(Results(tuple(results)), "k")
+    assert list(panels.grouped(found, "tokens")) == [
+        "backend=auto",
+        "backend=xqa",
+    ]
+    note = latency(Results(tuple(results)), "k").note
+    assert "21 samples a point. All with setting_a=" in note

@@ -1,0 +1,225 @@
+import itertools
+import re
+
+import example_results as examples
+import pytest
+
+from workbench import untrusted
+from workbench.matrix import Matrix
+from workbench.results import Outcome, Result, Results, Trial
+from workbench.showing import legend
+from workbench.showing.signatures import differences, parameters
+from workbench.sources import Sources
+from workbench.versions import Versions
+
+SIMULATED = {  # how linear RGB is seen (Machado, Oliveira and Fernandes 2009, severity 1)
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "no red cones": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+    "no green cones": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+    "no blue cones": ((1.256, -0.077, -0.179), (-0.078, 0.931, 0.148), (0.005, 0.691, 0.304)),
+}
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    return Matrix(examples.results())
+
+
+def test_examples_have_every_outcome() -> None:
+    assert examples.every_outcome() == set(Outcome)
+
+
+def test_every_outcome_has_its_own_look() -> None:
+    assert set(legend.LEGEND) == set(Outcome)
+    looks = legend.LEGEND.values()
+    for names in zip(*((look.letter, look.word, look.meaning, look.colour) for look in looks), strict=True):
+        assert len(set(names)) == len(Outcome)
+    assert all(len(look.letter) == 1 for look in looks)
+
+
+@pytest.mark.parametrize("eyes", SIMULATED)
+def test_colours_stay_apart(eyes: str) -> None:
+    seen = {outcome: _lab(_through(SIMULATED[eyes], look.colour)) for outcome, look in legend.LEGEND.items()}
+    nearest = min(itertools.combinations(seen, 2), key=lambda pair: _apart(seen[pair[0]], seen[pair[1]]))
+    assert _apart(seen[nearest[0]], seen[nearest[1]]) > 12, nearest
+
+
+def test_ink_can_be_read() -> None:
+    for look in legend.LEGEND.values():
+        light, dark = sorted((_luminance(look.colour), _luminance(look.ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, look.word
+
+
+def test_says_in_text_how_trials_ended(matrix: Matrix) -> None:
+    assert repr(matrix).startswith("Matrix of 23 rows, 5 columns: 52 ok, 1 wrong")
+    assert repr(matrix).endswith("50 not run, 1 flaky")
+
+
+def test_what_nobody_ran_is_not_run(matrix: Matrix) -> None:
+    row = next(row for row in matrix.rows if row.case == "batch=1, length=131072")
+    assert [legend.word(square) for square in row.squares][1:] == ["not run"] * 4
+    assert legend.word(row.squares[0]) == "crashed, flaky 2/5"
+    assert matrix.frame().loc["example_attention", "batch=1, length=131072", "eager"].iloc[1] == "not run"
+
+
+def test_columns_are_in_natural_order() -> None:
+    names = ("flashinfer 0.6.11", "flashinfer 0.6.8.post1", "flashinfer 0.6.8")
+    found = Matrix(Results(tuple(examples.one("k", {"tokens": 1}, name) for name in names)))
+    assert [head[0] for head in found.heads] == sorted(names, key=untrusted.natural) == list(reversed(names))
+
+
+def test_cases_are_in_natural_order_and_shared_parts_said_once(matrix: Matrix) -> None:
+    rows = [row for row in matrix.rows if row.kernel == "example_quantize"]
+    assert [row.short for row in rows[::2]] == [f"tokens={tokens}" for tokens in examples.TOKENS]
+    assert {row.held for row in rows} == {"hidden=2880"}
+
+
+@pytest.mark.parametrize("columns", ["environment", "gpu", "mode"])
+def test_columns_can_be_chosen(columns: str) -> None:
+    found = Matrix(examples.results(), columns)
+    assert sum(square is not None for square in found.squares) == len(found.standings)
+
+
+def test_refuses_unknown_columns() -> None:
+    with pytest.raises(ValueError, match="columns is one of"):
+        Matrix(Results(), "kernel")
+
+
+def test_every_square_leads_somewhere(matrix: Matrix) -> None:
+    page = matrix._repr_html_()
+    marks, goals = re.findall(r' id="([^"]+)"', page), re.findall(r'href="#([^"]+)"', page)
+    assert len(goals) == len(matrix.squares)
+    assert set(goals) <= set(marks)
+    assert len(marks) == len(set(marks))
+
+
+def test_same_messages_make_one_reason() -> None:
+    details = [f"CUDA error at 0x7f{number:06d}: pid {number + 10000}" for number in range(5)]
+    results = [
+        examples.one("k", {"tokens": place}, "example 1", "illegal_memory_access", detail=detail)
+        for place, detail in enumerate(details)
+    ]
+    assert Matrix(Results(tuple(results)))._repr_html_().count("<section") == 1
+
+
+def test_hostile_text_stays_text(matrix: Matrix) -> None:
+    page = (
+        matrix._repr_html_() + Sources(matrix.results)._repr_html_() + Versions(matrix.results)._repr_html_()
+    )
+    assert not re.search(r"<script|<img|<b>y|[\x00-\x09\x0b-\x1f\u202e]", page)
+    assert "&lt;script&gt;" in page
+    assert len(page) < 200_000
+
+
+def test_terminal_escapes_do_not_reach_the_terminal(matrix: Matrix) -> None:
+    text = matrix.text()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert max(map(len, text.splitlines())) < 800
+
+
+def test_text_has_grid_legend_and_reasons(matrix: Matrix) -> None:
+    text = matrix.text()
+    assert "column 1: example 1 on Example GPU A" in text
+    assert re.search(r"1 +131072 +eager +C~ +-", text)
+    assert "H hung: ended by the time limit" in text
+    assert "H hung: hang_timeout at first_call (1 trial)" in text
+    assert "no fact for 120 s" in text
+    assert "\x1b[48;2;127;29;21m" in matrix.text(colour=True)
+
+
+def test_tables_have_captions_and_scopes(matrix: Matrix) -> None:
+    page = matrix._repr_html_() + Versions(matrix.results)._repr_html_()
+    assert page.count("<table>") == page.count("<caption>") == page.count('role="region"')
+    assert not re.search(r"<th(?! scope)[ >]", page.replace("<thead>", ""))
+
+
+def test_large_matrices_stay_small() -> None:
+    reasons = ("ok",) * 9 + ("hang_timeout",)
+    results = [
+        examples.one(
+            "k", {"tokens": tokens}, f"e{column}", reasons[tokens % 10], detail=f"d {'x' * (tokens % 97)}"
+        )
+        for tokens in range(1500)
+        for column in range(6)
+    ]
+    page = Matrix(Results(tuple(results)))._repr_html_()
+    assert len(page) < 1_000_000
+    assert "of them counted above but not listed" in page
+    assert "<details><summary>k: 1500 rows" in page
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r' id="([^"]+)"', page))
+
+
+def test_no_results_say_how_to_get_some() -> None:
+    empty = Matrix(Results())
+    assert repr(empty) == "Matrix of 0 rows, 0 columns: no results"
+    assert "workbench run" in empty.text()
+    assert "workbench run" in empty._repr_html_()
+    assert empty.frame().empty
+    assert "workbench run" in Versions(Results())._repr_html_()
+
+
+def test_sources_name_what_could_not_be_read() -> None:
+    shown = repr(Sources(Results((), ("a.jsonl:3: not an object \x1b[31m",))))
+    assert shown == "No results.\nnot read: a.jsonl:3: not an object"
+
+
+def test_provenance_of_any_shape_is_shown() -> None:
+    trial = Trial("k", {}, "eager", "e", "g")
+    odd = [{"environment": {"packages": ["a"], "hash": {}}, "gpu": "none"}, {"gpu": []}, {"started": 7}]
+    results = Results(tuple(Result(trial, "r", Outcome.OK, "ok", provenance=facts) for facts in odd))
+    assert "k" in Matrix(results).text()
+    assert repr(Sources(results))
+    assert repr(Versions(results))
+
+
+def test_signatures_are_compared_in_words() -> None:
+    before = "(input, scale: Optional[Tensor] = None, size: int = 16) -> Tuple[Tensor, Tensor]"
+    after = "(input, scale: Optional[Tensor] = None, backend=<Backend.a: 1>, size: int = 32, *, pdl=None)"
+    assert differences(before, after) == [
+        "parameter backend inserted as number 3",
+        "parameter * added at the end",
+        "parameter pdl added at the end",
+        "parameter size: int = 16 became int = 32",
+    ]
+    assert differences(before, before) == []
+    assert differences("(a, b, c)", "(b, a)") == ["parameter c removed (was 3)", "order changed: b, a"]
+    assert list(parameters("(f: Callable[[int], str] = <function <lambda> at 0x7f>, g=(1, 2))")) == ["f", "g"]
+
+
+def test_versions_mark_what_differs() -> None:
+    shown = Versions(examples.results())
+    assert (
+        "example_quantize",
+        "example 1",
+        "example 2",
+        "parameter backend inserted as number 4",
+    ) in shown.changes
+    page = shown._repr_html_()
+    assert "<mark>1.0.0</mark>" in page
+    assert "<mark>0.3</mark>" not in page
+
+
+def _through(eyes: tuple[tuple[float, ...], ...], colour: str) -> list[float]:
+    linear = _linear(colour)
+    return [sum(part * value for part, value in zip(row, linear, strict=True)) for row in eyes]
+
+
+def _linear(colour: str) -> list[float]:
+    parts = [int(pair, 16) / 255 for pair in re.findall("..", colour[1:])]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def _luminance(colour: str) -> float:
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), _linear(colour), strict=True))
+
+
+def _lab(linear: list[float]) -> tuple[float, float, float]:
+    to_xyz = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0177, 0.1095, 0.8729))
+    red, green, blue = (min(1.0, max(0.0, part)) for part in linear)
+    x, y, z = (a * red + b * green + c * blue for a, b, c in to_xyz)
+    x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def _apart(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5

@@ -1,0 +1,105 @@
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import example_results as examples
+import nbformat
+import pytest
+
+from workbench.results import load
+from workbench.showing.executed import refresh
+
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_notebooks_are_thin(file: Path) -> None:
+    cells = nbformat.read(file, 4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    lines = [line for cell in code for line in cell.source.splitlines() if line.strip()]
+    assert len(lines) <= 25
+    assert not re.search(r"\b(def|class|lambda)\b", "\n".join(lines))
+    assert re.fullmatch(r"# [A-Z].*\n\n[^#\n]+\.", cells[0].source)
+    assert code[0].metadata["tags"] == ["parameters"]
+    assert all(
+        re.match(r"\w+ = .*  # (str|int|bool|list\[str\]): ", line) for line in code[0].source.splitlines()
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_committed_notebooks_hold_only_what_is_stable(file: Path) -> None:
+    notebook = nbformat.read(file, 4)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    for cell in notebook.cells:
+        assert set(cell.metadata) <= {"tags"}
+        for output in cell.get("outputs", []):
+            assert output.output_type != "error" and output.get("name") != "stderr"
+            assert "image/png" not in output.get("data", {})
+            assert "text/plain" in output.get("data", {}) or output.output_type == "stream"
+    shown = [cell for cell in notebook.cells if cell.get("outputs")]
+    assert shown or file.stem == "00_measure"  # that one speaks of the machine it runs on
+
+
+def test_pages_go_stale_with_their_results(tmp_path: Path) -> None:
+    """nbval passes on notebooks that show the results as they are, and fails each once one line changes."""
+    fresh, stale = tmp_path / "fresh", tmp_path / "stale"
+    (fresh / "notebooks").mkdir(parents=True)
+    for file in FILES[1:]:
+        shutil.copy(file, fresh / "notebooks")
+    examples.written(fresh / "results", examples.few())
+    refresh(fresh / "notebooks")
+    shutil.copytree(fresh, stale)
+    _change_one_line(stale / "results" / "example.jsonl")
+    with ThreadPoolExecutor() as both:
+        passed, failed = both.map(_nbval, (fresh, stale))
+    assert passed.returncode == 0, passed.stdout[-3000:]
+    assert failed.returncode == 1, failed.stdout[-3000:]
+    named = set(re.findall(r"FAILED \S*?(\w+)\.ipynb::", failed.stdout))
+    assert named == {file.stem for file in FILES[1:]}
+
+
+def test_refreshing_twice_changes_nothing(tmp_path: Path) -> None:
+    source = (
+        "import sys\nfrom workbench.figures import latency\nfrom workbench.results import load\n"
+        "print('to stderr', file=sys.stderr)\nlatency(load('results'), 'example_quantize')"
+    )
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), tmp_path / "one.ipynb"
+    )
+    examples.written(tmp_path / "results", examples.few())
+    once, twice = (refresh(tmp_path)[0].read_bytes() for _ in range(2))
+    assert once == twice
+    assert b"example_quantize: time on the device" in once
+    assert b"image/png" not in once and b"to stderr\\n" not in once
+
+
+def _nbval(folder: Path) -> subprocess.CompletedProcess[str]:
+    options = [
+        "--nbval",
+        "--nbval-current-env",
+        "--nbval-cell-timeout=120",
+        "-p",
+        "no:cacheprovider",
+        "-rf",
+        "-q",
+    ]
+    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", *options, "notebooks"]
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # others cost seconds of start
+    return subprocess.run(
+        command, cwd=folder, env=alone, capture_output=True, text=True, timeout=250, check=False
+    )
+
+
+def _change_one_line(file: Path) -> None:
+    lines = file.read_text().splitlines()
+    first = json.loads(lines[0])
+    first |= {"outcome": "wrong", "reason": "wrong_numbers", "time": {}}
+    first["found"]["signature"] = first["found"]["signature"].replace("input", "x")
+    file.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    assert not load(file.parent).problems

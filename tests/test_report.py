@@ -1,0 +1,191 @@
+import html
+import html.parser
+import json
+import re
+import shutil
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import example_results as examples
+import nbformat
+import pytest
+
+from workbench.report import Report, render, render_all
+from workbench.showing import pages
+from workbench.showing.executed import NotebookDied, execute
+
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+PAGES = ("01_crash_matrix", "02_performance", "03_versions", "04_raises", "05_dies")
+MADE = PAGES[:3]
+
+
+class Reader(html.parser.HTMLParser):
+    """What a page holds, as far as the tests ask."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def every(self, *tags: str) -> list[dict[str, str]]:
+        return [attributes for tag, attributes in self.tags if tag in tags]
+
+
+def notebook(file: Path, *sources: str) -> Path:
+    cells = [nbformat.v4.new_markdown_cell(f"# {file.stem}\n\nOne sentence.")]
+    cells += [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, list[tuple[int, int, str]]]:
+    """The three pages of stored results, one that raises and one whose process dies."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "notebooks").mkdir()
+    for name in MADE:
+        shutil.copy(NOTEBOOKS / f"{name}.ipynb", folder / "notebooks")
+    notebook(
+        folder / "notebooks" / "04_raises.ipynb", "x = 1", "raise ValueError('<script>alert(1)</script>')"
+    )
+    notebook(folder / "notebooks" / "05_dies.ipynb", "x = 1", "import os\nos._exit(0)", "print('never')")
+    results, told = examples.written(folder / "results"), []
+    given = {"results": [str(results)], "kernels": [], "modes": ["eager", "graph"]}
+    report = render_all(folder / "notebooks", folder / "site", given, lambda *step: told.append(step))
+    return report, told
+
+
+@pytest.fixture(params=(*PAGES, "index"))
+def page(request: pytest.FixtureRequest, made: tuple[Report, object]) -> str:
+    return (made[0].folder / f"{request.param}.html").read_text()
+
+
+def test_a_failing_page_does_not_lose_the_others(made: tuple[Report, list[tuple[int, int, str]]]) -> None:
+    report, told = made
+    assert told == [(place, len(PAGES), name) for place, name in enumerate(PAGES)]
+    assert [bool(page.failure) for page in report.pages] == [False, False, False, True, True]
+    assert not report.complete
+    assert "ValueError" in report.pages[3].failure
+    assert "died" in report.pages[4].failure
+    assert json.dumps(report.facts())
+    assert "05_dies.html: NotebookDied" in str(report)
+
+
+def test_pages_that_failed_say_why(made: tuple[Report, object]) -> None:
+    raised, died = ((made[0].folder / f"{name}.html").read_text() for name in PAGES[3:])
+    assert "This page could not be made" in raised and "ValueError" in raised
+    assert "the process of 05_dies.ipynb died" in died
+    assert str(Path(sys.prefix)) not in raised + died
+
+
+def test_pages_load_nothing(page: str) -> None:
+    read = Reader(page)
+    assert not read.every("script", "iframe", "object", "embed", "video", "audio", "base", "form")
+    assert all(each["src"].startswith("data:") for each in read.every("img"))
+    assert all(each["href"].startswith("data:") for each in read.every("link"))
+    assert all(re.match(r"#|\w+\.html$", each["href"]) for each in read.every("a"))
+    assert not re.search(r"@import|url\(|https?://(?!.*</pre>)", page)
+    assert "default-src 'none'" in read.every("meta")[2]["content"]
+
+
+def test_pages_can_be_read_by_all(page: str) -> None:
+    read = Reader(page)
+    assert read.every("html") == [{"lang": "en"}]
+    assert re.search(r"<title>[^<]{5,}</title>", page)
+    assert all(len(each.get("alt", "")) > 40 for each in read.every("img"))
+    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels.count(1) == 1 and levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert all("scope" in each for each in read.every("th"))
+    assert len(read.every("table")) == len(read.every("caption"))
+
+
+def test_links_lead_somewhere(page: str, made: tuple[Report, object]) -> None:
+    read = Reader(page)
+    marks = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert len(marks) == len(set(marks))
+    for link in (each["href"] for each in read.every("a")):
+        assert link[1:] in marks if link.startswith("#") else (made[0].folder / link).is_file()
+
+
+def test_pages_are_fit_to_be_mailed(page: str) -> None:
+    assert len(page.encode()) < pages.LARGEST
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
+
+
+def test_pages_show_outputs_not_code(made: tuple[Report, object]) -> None:
+    matrix, performance = ((made[0].folder / f"{name}.html").read_text() for name in MADE[:2])
+    assert "crashed, flaky 2/5" in matrix
+    assert "import Matrix" not in matrix
+    assert performance.count("<figure>") >= 7
+    assert "No verdict: figures of one process each" in performance
+
+
+def test_index_says_what_how_old_and_what_failed(made: tuple[Report, object]) -> None:
+    index = (made[0].folder / "index.html").read_text()
+    for name in PAGES:
+        assert f'href="{name}.html"' in index
+    assert "each square leads to its reason" in index
+    assert "Data of 2026-01-02, the newest" in index
+    assert index.count("Could not be made:") == 2
+    assert "<script>" not in index
+
+
+def test_one_notebook_is_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative folders are the caller's; a `python3` of somebody's own does not win."""
+    _spoil_jupyter(tmp_path / "jupyter")
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "0")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    shows = "import sys, pathlib\nprint(sys.executable, pathlib.Path.cwd().name, x, results)"
+    file = notebook(tmp_path / "notebooks" / "shows.ipynb", "x = 1\nresults = []", shows)
+    written = render(file, "site", x="a == b", results=["mine"], unknown=3)
+    assert written == Path("site/shows.html")
+    text = written.read_text()
+    assert f"{sys.executable} notebooks a == b ['{tmp_path}/mine']" in html.unescape(text)
+    assert "All pages" not in text
+
+
+def test_a_cell_past_its_limit_is_a_failure(tmp_path: Path) -> None:
+    file = notebook(tmp_path / "sleeps.ipynb", "x = 1", "import time\ntime.sleep(60)")
+    with pytest.raises(Exception, match=r"(?i)time"):
+        execute(file, {}, limit_s=2)
+
+
+def test_a_dead_process_is_not_a_page(tmp_path: Path) -> None:
+    with pytest.raises(NotebookDied):
+        render(notebook(tmp_path / "dies.ipynb", "x = 1", "import os\nos.abort()"), tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
+def test_too_large_is_refused() -> None:
+    cells = [nbformat.v4.new_markdown_cell("# Large\n\n" + "words " * 400_000)]
+    with pytest.raises(ValueError, match="choose fewer"):
+        pages.export(nbformat.v4.new_notebook(cells=cells), "Large", index=False)
+
+
+def test_no_notebooks_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no notebooks"):
+        render_all(tmp_path, tmp_path / "site")
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [(None, "No data yet."), (("2026-01-01", "2026-01-02"), "Data of 2026-01-01 to 2026-01-02, the newest "),
+     (("x", "<b>"), "Data of x to <b>.")],
+)  # fmt: skip
+def test_age_is_said(days: tuple[str, str] | None, said: str) -> None:
+    assert pages.age(days).startswith(said)
+
+
+def _spoil_jupyter(folder: Path) -> None:
+    spec = folder / "kernels" / "python3"
+    spec.mkdir(parents=True)
+    wrong = {"argv": ["/bin/false", "{connection_file}"], "display_name": "wrong", "language": "python"}
+    (spec / "kernel.json").write_text(json.dumps(wrong))

@@ -1,0 +1,67 @@
+"""What a comparison found: one Change a trial and place, as text in the manner of benchstat and as rows for pages."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.comparison.rules import Direction, Rule
+from workbench.comparison.sides import Place, Side
+from workbench.results import Trial
+
+
+@dataclass(frozen=True)
+class Change:
+    """Before to after of one trial, in one run on one card. Ratios are after/before: 0.98 is 2 % faster.
+
+    `trial` is that of the second side; times are geometric means over the processes. `low` and `high` bound the
+    ratio with 95 %, each trial for itself; `p` is after Holm. `limit` is the margin in use. `more_needed` is
+    for each side: 0 where the word stands, None where no number of processes helps.
+    """
+
+    trial: Trial
+    run: str
+    card: str
+    before_us: float | None
+    after_us: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: Direction
+    reasons: tuple[str, ...]
+    processes: tuple[int, int]
+    more_needed: int | None
+    limit: float
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Iterates over its changes. `floors` are A/A floors and `drifts` the range of the anchor, both shares."""
+
+    changes: tuple[Change, ...]
+    before: Side
+    after: Side
+    rule: Rule
+    floors: dict[Place, float]
+    drifts: dict[Place, float]
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def counts(self) -> dict[Direction, int]:
+        return {each: sum(change.verdict == each for change in self.changes) for each in Direction}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain values, for a table or a file."""
+        return [asdict(change) | {"verdict": str(change.verdict)} for change in self.changes]
+
+    def text(self) -> str:
+        from workbench.comparison.changes_text import text
+
+        return text(self)

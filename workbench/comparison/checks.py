@@ -1,0 +1,103 @@
+"""What forbids a ratio, and what keeps one from deciding: everything but the times themselves."""
+
+from workbench.comparison.rules import (
+    CLOCKS_APART,
+    EVENTS_FROM_US,
+    GRAPH_WITHIN,
+    HOST_FREE_US,
+    HOST_TIMERS,
+    IN_SEQUENCE,
+    Rule,
+)
+from workbench.comparison.sides import Gathered, Place, Question
+
+
+def refusals(before: Gathered, after: Gathered, at: Place) -> list[str]:
+    """Why there is no ratio, for two sides that both have times at one place."""
+    both = [*before.timed, *after.timed]
+    run, card = at
+    found = {
+        "run unknown": not run,
+        "card unknown": not card,
+        "environment changed": any(
+            len({each.environment_hash for each in side.timed}) > 1 for side in (before, after)
+        ),
+        "other kernel file": len({each.kernel_hash for each in both if each.kernel_hash}) > 1,
+        "other inputs": len({each.inputs_hash for each in both if each.inputs_hash}) > 1,
+        "other timer": len(before.said("timer") | after.said("timer")) > 1,
+        "other cache state": len(before.said("l2") | after.said("l2")) > 1,
+    }
+    return [reason for reason, holds in found.items() if holds]
+
+
+def apart(before: dict[Place, Gathered], after: dict[Place, Gathered]) -> list[str]:
+    """Why two sides have no place in common."""
+    timed = [{place for place, each in side.items() if each.timed} for side in (before, after)]
+    empty = [
+        reason
+        for places, reason in zip(timed, ("no time before", "no time after"), strict=True)
+        if not places
+    ]
+    same_run = {run for run, _ in timed[0]} & {run for run, _ in timed[1]}
+    return empty or ["different cards" if same_run else "different runs"]
+
+
+def obstacles(before: Gathered, after: Gathered, rule: Rule) -> list[str]:
+    """Why the ratio there is must not decide: the card was not in the same state for both sides."""
+    clocks = [side.middle("sm_mhz", within="clocks") for side in (before, after)]
+    anchors = [side.middle("anchor_us") for side in (before, after)]
+    found = []
+    if all(clocks) and not _near(clocks, CLOCKS_APART):
+        found.append("clocks")
+    if all(anchors) and not _near(anchors, rule.margin):
+        found.append("anchor")
+    return found
+
+
+def _near(pair: list[float | None], share: float) -> bool:
+    low, high = sorted(each or 0.0 for each in pair)
+    return high <= low * (1 + share)
+
+
+def notes(before: Gathered, after: Gathered) -> list[str]:
+    """What must be said beside the word, whatever it is."""
+    both = (before, after)
+    launched = [side.kernels for side in both]
+    on_gpu = before.attempts[0].trial.gpu not in ("cpu", "none")
+    found = {
+        "another kernel ran": all(launched) and not launched[0] & launched[1],
+        "kernels vary": any(len(each) > 1 for each in launched),
+        "throttled": any(side.throttled for side in both),
+        "clocks unknown": on_gpu and not all(side.middle("sm_mhz", within="clocks") for side in both),
+        "flaky": any(side.flaky for side in both),
+        "unbalanced": before.visits != after.visits and sum(map(len, (before.visits, after.visits))) > 2,
+        IN_SEQUENCE: any(IN_SEQUENCE in each.marks for side in both for each in side.timed),
+    }
+    return [reason for reason, holds in found.items() if holds]
+
+
+def by_host(timed: Gathered, others: dict[Question, Gathered], asked: Question) -> bool:
+    """Whether the time may hold the host's work; `others` are the side's other trials at the same place."""
+    timers = timed.said("timer")
+    if not timers & set(HOST_TIMERS):
+        return False
+    time_us = timed.time_us or 0.0
+    if "host_clock" in timers or time_us < EVENTS_FROM_US:
+        return True
+    kernel, case, mode, gpu = asked
+    device_us = [
+        each.time_us
+        for (a_kernel, a_case, a_mode, a_gpu), each in others.items()
+        if (a_kernel, a_case, a_gpu) == (kernel, case, gpu)
+        and tactic(a_mode) == tactic(mode)
+        and each.time_us
+        and not each.said("timer") & set(HOST_TIMERS)
+    ]
+    if device_us:
+        return time_us > GRAPH_WITHIN * min(device_us)
+    return time_us < HOST_FREE_US
+
+
+def tactic(mode: str) -> str:
+    """What is behind the plus of `graph+tuned`: each process chose it anew; "" is the library's default."""
+    return mode.partition("+")[2]

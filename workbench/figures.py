@@ -1,0 +1,130 @@
+"""Stored times as pictures: against size, against the physical floor, and one environment beside another."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workbench.results import Results
+from workbench.showing import panels
+from workbench.showing.beside import HOW, QUARTILES, said_of_all, side_by_side
+from workbench.showing.plot import Plot, rounded
+from workbench.showing.timings import LAUNCH_BOUND_US, Timing, ladder, rest, timings
+from workbench.untrusted import natural, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ends", "floor_share", "latency", "side_by_side", "timed_kernels"]
+
+
+def latency(results: Results, kernel: str) -> Plot:
+    """Median time against tokens (or what the cases vary), a line an environment and mode."""
+    found, key = _found(results, kernel)
+    rows = [
+        (
+            *_names(each, key),
+            rounded(each.median_us),
+            rounded(each.q1_us),
+            rounded(each.q3_us),
+            str(each.samples),
+        )
+        for each in found
+    ]
+
+    def draw(axes: "Axes", lines: panels.Lines) -> None:
+        axes.set_yscale("log")
+        for look, points in lines:
+            middles = [each.median_us for each in points]
+            below = [each.median_us - each.q1_us for each in points]
+            above = [each.q3_us - each.median_us for each in points]
+            axes.errorbar(panels.sizes(points, key), middles, [below, above], **look, markerfacecolor="none")
+            panels.filled(axes, panels.sizes(points, key), middles, [each.throttled for each in points], look)
+        panels.plain_numbers(axes)
+
+    title = f"{plain(kernel)}: time on the device"
+    heads = ("gpu", "case", key or "case", "mode", "environment", "median_us", "q1_us", "q3_us", "samples")
+    note = QUARTILES + " Hollow points: the clocks were throttled." * any(each.throttled for each in found)
+    return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)")
+
+
+def floor_share(results: Results, kernel: str) -> Plot:
+    """The physical floor over the median, in percent: 100 is as fast as the hardware can be."""
+    found, key = _found(results, kernel)
+    found = [each for each in found if each.share is not None]
+    rows = [
+        (*_names(each, key), rounded(each.floor_us), rounded(100 * (each.share or 0)), _bound(each))
+        for each in found
+    ]
+
+    def draw(axes: "Axes", lines: panels.Lines) -> None:
+        for look, points in lines:
+            shares = [100 * (each.share or 0) for each in points]
+            axes.plot(panels.sizes(points, key), shares, **look, markerfacecolor="none")
+            panels.filled(
+                axes, panels.sizes(points, key), shares, [each.launch_bound for each in points], look
+            )
+        axes.set_ylim(0, 105)
+
+    title = f"{plain(kernel)}: share of the physical floor"
+    heads = ("gpu", "case", key or "case", "mode", "environment", "floor_us", "share_percent", "bound")
+    note = (
+        "100 % is what bandwidth and arithmetic of this GPU allow at best. Hollow points are launch-bound: "
+        f"their floor is under {LAUNCH_BOUND_US:g} us, less than a launch costs, so their share says little."
+    )
+    return _plot(title, note, heads, rows, found, key, draw, "share of the floor, %")
+
+
+def timed_kernels(results: Results) -> list[str]:
+    """The kernels that have a time at all."""
+    timed = {result.trial.kernel for result in results if result.time}
+    return sorted(kernel for kernel in timed if timings(results, kernel))
+
+
+def ends(results: Results) -> tuple[str, str]:
+    """The first and the last environment with times, by name: `0.6.8` comes before `0.6.11`."""
+    timed = sorted({result.trial.environment for result in results if result.time}, key=natural)
+    return (timed[0], timed[-1]) if timed else ("one environment", "another")
+
+
+def _found(results: Results, kernel: str) -> tuple[list[Timing], str | None]:
+    found = timings(results, kernel)
+    return found, ladder(each.trial.case for each in found)
+
+
+def _names(each: Timing, key: str | None) -> tuple[str, ...]:
+    size = plain(each.trial.case.get(key, "-")) if key else "-"
+    return (
+        plain(each.trial.gpu),
+        rest(each.trial, {key or ""}),
+        size,
+        plain(each.trial.mode),
+        plain(each.trial.environment),
+    )
+
+
+def _bound(each: Timing) -> str:
+    return "launch-bound" if each.launch_bound else ""
+
+
+def _plot(
+    title: str, note: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], found: list[Timing],
+    key: str | None, draw: Callable[..., None], axis: str,
+) -> Plot:  # fmt: skip
+    groups = panels.grouped(found, key)
+    gpus = {plain(each.trial.gpu, 40) for each in found}
+    drawn = f"{title}, {gpus.pop()}" if len(gpus) == 1 else title
+    note += said_of_all(found, key) + panels.left_out(groups)
+    alt = f"{title}. {_range(heads, rows)}"
+    return Plot(
+        title, alt, note, heads, rows, lambda: panels.figure(drawn, groups, key, draw, axis), HOW,
+    )  # fmt: skip
+
+
+def _range(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    value = next((head for head in ("median_us", "share_percent") if head in heads), "")
+    numbers = [float(row[heads.index(value)]) for row in rows] if value else []
+    environments = list(dict.fromkeys(row[heads.index("environment")] for row in rows))
+    unit = "us" if value == "median_us" else "percent"
+    span = f"from {rounded(min(numbers))} to {rounded(max(numbers))} {unit}" if numbers else "no data"
+    return (
+        f"{len(rows)} points {span}; lines for {', '.join(environments[:8])}. The data stands below as text."
+    )

@@ -1,0 +1,129 @@
+"""Notebooks as pages: each executed with papermill, and kept as one HTML file that loads nothing."""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from tqdm import tqdm
+
+from workbench.results import load
+from workbench.showing import pages
+from workbench.showing.executed import execute, known_parameters, refresh
+from workbench.showing.pages import Page
+from workbench.sources import days
+
+PAGE_LIMIT_S = 900  # for a cell of a page made from stored results; measuring has no limit here
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The pages that were made, and the index over them. Failed pages are there too, and say why."""
+
+    folder: Path
+    pages: tuple[Page, ...]
+
+    @property
+    def complete(self) -> bool:
+        return not any(page.failure for page in self.pages)
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "index": str(self.folder / "index.html"),
+            "complete": self.complete,
+            "pages": [asdict(page) for page in self.pages],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{page.name}.html: {page.failure or page.title}" for page in self.pages]
+        return "\n".join([*lines, f"{self.folder / 'index.html'}"])
+
+
+def render(notebook: Path | str, folder: Path | str, **parameters: Any) -> Path:
+    """One notebook as one page in the folder. Raises what the notebook raised, or NotebookDied."""
+    notebook, parameters = Path(notebook), _given(parameters)
+    executed = execute(notebook, parameters, _limit_s(parameters))
+    title, _ = pages.heading(executed, notebook.stem)
+    file = Path(folder) / f"{notebook.stem}.html"
+    pages.write(pages.export(executed, title, index=False), file)
+    return file
+
+
+def render_all(
+    notebooks: Path | str,
+    site: Path | str,
+    parameters: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """All notebooks of a folder, and an index. In place of a page that fails stands its traceback.
+
+    `progress` is called with how many are done, how many there are, and the next one's name. Without it a
+    terminal gets a bar.
+    """
+    files, given = sorted(Path(notebooks).glob("*.ipynb")), _given(parameters or {})
+    if not files:
+        raise ValueError(f"no notebooks in {notebooks}")
+    age = pages.age(_days(Path(notebooks), given))
+    made = []
+    for done, file in enumerate(tqdm(files, "pages", unit="page", disable=True if progress else None)):
+        if progress:
+            progress(done, len(files), file.stem)
+        made.append(_page(file, Path(site), given, age))
+    pages.write(pages.index(made), Path(site) / "index.html")
+    return Report(Path(site), tuple(made))
+
+
+def _page(notebook: Path, site: Path, parameters: dict[str, Any], age: str) -> Page:
+    title, sentence, why = notebook.stem, "", ""
+    try:
+        title, sentence = pages.heading(nbformat.read(notebook, 4), notebook.stem)
+        age = age if "results" in known_parameters(notebook) else "A plan; it shows no stored data."
+        executed = execute(notebook, parameters, _limit_s(parameters))
+        text = pages.export(executed, title, index=True)
+    except Exception as problem:  # whatever a notebook raises, it is that page's trouble alone
+        why = f"{type(problem).__name__}: {_last_words(problem)}"
+        text = pages.failure(notebook.name, title, traceback.format_exc(), index=True)
+    pages.write(text, site / f"{notebook.stem}.html")
+    return Page(notebook.stem, title, sentence, age, why)
+
+
+def _last_words(problem: Exception) -> str:
+    """papermill puts a traceback into its message: what it ends with is what counts."""
+    lines = [line for line in str(problem).strip().splitlines() if line.strip()]
+    return pages.plain(lines[-1] if lines else "no message", 200)
+
+
+def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """An empty list is the same as not given; folders are the caller's, not the notebook's, if relative."""
+    given = {name: value for name, value in parameters.items() if value not in (None, [], ())}
+    if "results" in given:
+        given["results"] = [str(Path(folder).resolve()) for folder in given["results"]]
+    return given
+
+
+def _limit_s(parameters: Mapping[str, Any]) -> int | None:
+    return None if parameters.get("measure") else PAGE_LIMIT_S
+
+
+def _days(notebooks: Path, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
+    return days(load(*parameters.get("results", [notebooks / ".." / "results"])))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Run the notebooks in place, so that they show the results as they are."
+    )
+    parser.add_argument("--refresh", action="store_true", required=True)
+    parser.add_argument("notebooks", nargs="?", default="notebooks")
+    for file in refresh(Path(parser.parse_args().notebooks)):
+        print(file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

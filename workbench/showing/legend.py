@@ -1,0 +1,84 @@
+"""How each outcome looks: one letter, one colour, one line of meaning.
+
+The rule: colour never stands alone, and stays apart for eyes that see red and green alike.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.results import Outcome, Standing
+from workbench.untrusted import plain
+
+MARK = "†"  # something must be said of it, such as that a trimmed module was used
+FLAKY = "~"  # put behind the letter where attempts at one trial ended differently
+
+
+@dataclass(frozen=True)
+class Look:
+    """A letter for the terminal, a word for the page; `ink` is the text colour to be read on `colour`."""
+
+    letter: str
+    word: str
+    meaning: str
+    colour: str
+    ink: str
+
+
+LEGEND: dict[Outcome, Look] = {
+    Outcome.OK: Look("O", "ok", "ran, and the answer agrees with the reference", "#90c9b4", "#111111"),
+    Outcome.WRONG: Look("W", "wrong", "ran, and the answer is off", "#d43166", "#ffffff"),
+    Outcome.IMPLAUSIBLE: Look("I", "implausible", "faster than the hardware can be", "#fb80e0", "#111111"),
+    Outcome.UNSUPPORTED: Look("U", "unsupported", "the library itself says no", "#f3bd98", "#111111"),
+    Outcome.MISSING: Look("M", "missing", "no such function there, or not as called", "#55568f", "#ffffff"),
+    Outcome.FAILED: Look("F", "failed", "an exception", "#cc6b10", "#111111"),
+    Outcome.CRASHED: Look("C", "crashed", "a GPU fault, a signal or an abort", "#7f1d15", "#ffffff"),
+    Outcome.HUNG: Look("H", "hung", "ended by the time limit", "#630e94", "#ffffff"),
+    Outcome.OUT_OF_MEMORY: Look("R", "out of memory", "asked for more than there is", "#ddd948", "#111111"),
+    Outcome.NOT_BUILT: Look("B", "not built", "its environment could not be made", "#1e2524", "#ffffff"),
+    Outcome.NOT_EXERCISED: Look("X", "not exercised", "another kernel ran instead", "#4182f7", "#111111"),
+    Outcome.NOT_RUN: Look("-", "not run", "nothing is known of it", "#ffffff", "#555555"),
+}
+
+
+def letter(standing: Standing | None) -> str:
+    """One letter, with the mark of flakiness where it belongs; None is a trial nobody ran."""
+    if standing is None:
+        return LEGEND[Outcome.NOT_RUN].letter
+    return LEGEND[standing.outcome].letter + (FLAKY if standing.flaky else "")
+
+
+def word(standing: Standing | None) -> str:
+    """What stands in a square: `crashed`, or `crashed, flaky 2/5` where 2 of 5 attempts did."""
+    if standing is None:
+        return LEGEND[Outcome.NOT_RUN].word
+    shown = LEGEND[standing.outcome].word
+    return f"{shown}, flaky {standing.agree}/{standing.tried}" if standing.flaky else shown
+
+
+def other(standing: Standing) -> Outcome:
+    """The outcome a flaky trial also had: the second half of its split square."""
+    return next((each for each in standing.outcomes if each != standing.outcome), standing.outcome)
+
+
+def counted(standings: list[Standing | None]) -> dict[str, int]:
+    """How often each word of the legend occurs, in its order; `flaky` last, counted beside, not instead."""
+    ended = [each.outcome if each else Outcome.NOT_RUN for each in standings]
+    counts = {look.word: ended.count(outcome) for outcome, look in LEGEND.items()}
+    counts["flaky"] = sum(each is not None and each.flaky for each in standings)
+    return {name: count for name, count in counts.items() if count}
+
+
+def tally(standings: list[Standing | None]) -> str:
+    """`12 ok, 1 crashed, 1 flaky`."""
+    return ", ".join(f"{count} {name}" for name, count in counted(standings).items()) or "nothing"
+
+
+def mark(square: Standing | None) -> str:
+    """A dagger where something must be said of a trial, such as that a trimmed module was used."""
+    return MARK if square and square.result.marks else ""
+
+
+def marks(squares: Iterable[Standing | None]) -> list[str]:
+    """What the daggers stand for, each once."""
+    found = (plain(text, 200) for square in squares if square for text in square.result.marks)
+    return list(dict.fromkeys(found))

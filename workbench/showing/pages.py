@@ -1,0 +1,131 @@
+"""What stands around a notebook's outputs: the page's frame, the index, and the page of one that failed."""
+
+import html
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import nbformat
+
+from workbench.untrusted import escaped, escaped_lines, plain
+
+TEMPLATE = Path(__file__).parent / "template"
+LARGEST = 2_000_000  # bytes: pages are sent by mail
+TRACEBACK = 12_000  # characters
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as the index shows it. `data` says how old its data is; `failure` is empty if all went well."""
+
+    name: str
+    title: str
+    sentence: str
+    data: str
+    failure: str = ""
+
+
+def heading(notebook: nbformat.NotebookNode, name: str) -> tuple[str, str]:
+    """Its title and the sentence below, both from the first Markdown cell."""
+    first = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
+    lines = [line.strip() for line in first.splitlines() if line.strip()]
+    title = next((line.lstrip("# ") for line in lines if line.startswith("# ")), name)
+    return title, next((line for line in lines if not line.startswith("#")), "").replace("`", "")
+
+
+def export(notebook: nbformat.NotebookNode, title: str, index: bool) -> str:
+    """The page of an executed notebook. Raises ValueError if it is too large to be sent."""
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(
+        template_name=TEMPLATE.name, extra_template_basedirs=[str(TEMPLATE.parent)], exclude_input=True,
+        exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
+    )  # fmt: skip
+    frame = {"title": title, "css": _css(), "index": index, "made": made()}
+    page, _ = exporter.from_notebook_node(notebook, {"page": frame})
+    if len(page.encode()) > LARGEST:
+        raise ValueError(
+            f"the page has {len(page.encode())} bytes: choose fewer kernels, environments or modes"
+        )
+    return page
+
+
+def failure(name: str, title: str, said: str, index: bool) -> str:
+    """A page that says that and why there is no page; `said` is a traceback."""
+    body = (
+        f'<h1>{escaped(title)}</h1><p class="failed"><strong>This page could not be made.</strong> '
+        f"Its notebook {escaped(name)} ended with the words below; the other pages are not affected.</p>"
+        f'<pre class="said" tabindex="0">{escaped_lines(_short(said), TRACEBACK)}</pre>'
+    )
+    return _framed(
+        title, body, '<nav aria-label="Pages"><a href="index.html">All pages</a></nav>' if index else ""
+    )
+
+
+def _short(said: str) -> str:
+    """The end of a traceback, files by their names alone: pages leave the machine, and folders name people."""
+    return re.sub(r'(?:/[^/\s"\']+)+/(?=[^/\s"\']+)', "", said[-TRACEBACK:])
+
+
+def index(pages: list[Page]) -> str:
+    """One line a page: its title, what it speaks of, how old its data is."""
+    entries = "".join(_entry(page) for page in pages)
+    body = (
+        "<h1>FlashInfer workbench</h1>"
+        "<p>Kernels across FlashInfer versions and GPUs: what runs, what breaks, "
+        f'how fast.</p><ul class="pages">{entries}</ul>'
+    )
+    return _framed("FlashInfer workbench", body, "")
+
+
+def _entry(page: Page) -> str:
+    about = (
+        f"<strong>Could not be made:</strong> {escaped(page.failure, 300)}"
+        if page.failure
+        else escaped(page.data)
+    )
+    kind = ' class="failed"' if page.failure else ""
+    return (
+        f'<li{kind}><a href="{escaped(page.name)}.html">{escaped(page.title)}</a>'
+        f'<span>{escaped(page.sentence, 300)}</span><span class="age">{about}</span></li>'
+    )
+
+
+def _framed(title: str, body: str, nav: str) -> str:
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><link rel="icon" href="data:,">'
+        f"<title>{escaped(title)}</title><style>{_css()}</style></head><body>{nav}<main>{body}</main>"
+        f"<footer><p>{html.escape(made())}</p></footer></body></html>\n"
+    )
+
+
+def made() -> str:
+    return f"Made on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by flashinfer-workbench."
+
+
+def age(days: tuple[str, str] | None) -> str:
+    """`Data of 2026-11-28 to 2026-11-30, the newest 3 days old when this was made`."""
+    if days is None:
+        return "No data yet."
+    span = days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+    try:
+        old = (datetime.now(UTC).date() - date.fromisoformat(days[1])).days
+    except ValueError:
+        return f"Data of {plain(span, 40)}."
+    return f"Data of {span}, the newest {old} day{'s' * (old != 1)} old when this was made."
+
+
+def write(text: str, file: Path) -> None:
+    """All of it or nothing: a page that is being read is never half there."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f".{file.name}.part")
+    beside.write_text(text, encoding="utf-8", errors="replace")
+    beside.replace(file)
+
+
+def _css() -> str:
+    return (TEMPLATE / "page.css").read_text()

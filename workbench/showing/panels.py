@@ -1,0 +1,133 @@
+"""How figures are laid out: small panels of one style, a colour an environment, a line style a mode."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from workbench.showing.plot import COLOURS, DASHES, MARKERS
+from workbench.showing.timings import Timing, rest, shared
+from workbench.untrusted import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_PANELS = 8
+Line = tuple[str, str]  # environment, mode
+Lines = list[tuple[dict[str, Any], list[Timing]]]  # how to draw it, its points
+Panels = dict[str, dict[Line, list[Timing]]]
+
+
+def grouped(found: list[Timing], key: str | None) -> Panels:
+    """Panel (GPU if several, and what tells cases apart) -> line -> points along the axis."""
+    panels: Panels = {}
+    several = len({each.trial.gpu for each in found}) > 1
+    without = {*shared(found), key or ""}
+    for each in found:
+        held = rest(each.trial, without)
+        gpu = plain(each.trial.gpu, 40) if several else ""
+        panel = panels.setdefault(": ".join(part for part in (gpu, held) if part), {})
+        panel.setdefault((plain(each.trial.environment, 60), plain(each.trial.mode, 30)), []).append(each)
+    return panels
+
+
+def left_out(panels: Panels) -> str:
+    more = len(panels) - MOST_PANELS
+    return f" {more} more panels are in the data only." if more > 0 else ""
+
+
+def figure(
+    title: str, panels: Panels, key: str | None, draw: Callable[["Axes", Lines], None], axis: str
+) -> "Figure":
+    """One panel under the other while they are few, else two beside each other."""
+    from matplotlib.figure import Figure
+
+    shown = list(panels.items())[:MOST_PANELS]
+    across = 1 if len(shown) <= 2 else 2
+    down = -(-len(shown) // across)
+    picture = Figure(figsize=(6.0 if across == 1 else 8.0, 3.0 * down + 1.2), layout="constrained")
+    picture.suptitle(wrapped(title, 58), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    styles = _styles(panels)
+    grid = picture.subplots(down, across, squeeze=False, sharey=True)
+    for axes, (name, lines_of) in zip(grid.flat, shown, strict=False):
+        axes.set_title(wrapped(name, 62 if across == 1 else 42, 3), fontsize=9.5, fontweight="normal")
+        draw(axes, [(styles[line], points) for line, points in lines_of.items()])
+        _sizes_axis(axes, key, lines_of)
+    for axes in list(grid.flat)[len(shown) :]:
+        axes.remove()
+    for axes in grid[:, 0]:
+        axes.set_ylabel(axis, fontsize=10)
+    _legend(picture, styles)
+    return picture
+
+
+def _styles(panels: Panels) -> dict[Line, dict[str, Any]]:
+    every = list(dict.fromkeys(line for lines_of in panels.values() for line in lines_of))
+    environments = list(dict.fromkeys(environment for environment, _ in every))
+    modes = list(dict.fromkeys(mode for _, mode in every))
+    return {
+        (environment, mode): {
+            "color": COLOURS[environments.index(environment) % len(COLOURS)],
+            "marker": MARKERS[environments.index(environment) % len(MARKERS)],
+            "linestyle": DASHES[modes.index(mode) % len(DASHES)],
+        }
+        for environment, mode in every
+    }
+
+
+def _legend(picture: "Figure", styles: dict[Line, dict[str, Any]]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], label=f"{environment}, {mode}", **look) for (environment, mode), look in styles.items()
+    ]
+    ncols = 2 if max(len(str(each.get_label())) for each in handles) < 33 else 1
+    picture.legend(handles=handles[:16], loc="outside lower left", ncols=ncols, fontsize=10, handlelength=3)
+
+
+def _sizes_axis(axes: "Axes", key: str | None, lines_of: dict[Line, list[Timing]]) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    ticks = sorted({size for points in lines_of.values() for size in sizes(points, key)})
+    if key and ticks[0] > 0:
+        axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks] if key else [""] * len(ticks))
+    if len(ticks) == 1:
+        axes.set_xlim(ticks[0] / 2, ticks[0] * 2)
+    axes.set_xlabel(plain(key or "case", 40), fontsize=10)
+    axes.tick_params(labelsize=9.5)
+
+
+def sizes(points: list[Timing], key: str | None) -> list[float]:
+    """Where the points stand on the axis; in their order if the cases have no number to go by."""
+    values = [each.trial.case.get(key) if key else None for each in points]
+    return [
+        float(value) if isinstance(value, int | float) else place
+        for place, value in enumerate(values, start=1)
+    ]
+
+
+def filled(
+    axes: "Axes", across: list[float], up: list[float], hollow: list[bool], look: dict[str, Any]
+) -> None:
+    """The points over their line, some hollow."""
+    fill = ["white" if empty else look["color"] for empty in hollow]
+    axes.scatter(across, up, c=fill, edgecolors=look["color"], marker=look["marker"], s=34, zorder=3)
+
+
+def plain_numbers(axes: "Axes", along: str = "y") -> None:
+    """1, 2, 5, 10 instead of powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = axes.yaxis if along == "y" else axes.xaxis
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def wrapped(text: str, width: int, most: int = 2) -> str:
+    """At most so many lines."""
+    import textwrap
+
+    return "\n".join(textwrap.wrap(text, width)[:most])

@@ -1,0 +1,60 @@
+"""HTML tables of one style: a caption, scopes, and a wrapper that scrolls on a narrow screen."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from workbench.showing.legend import LEGEND
+from workbench.untrusted import escaped
+
+OUTPUT_CSS = Path(__file__).parent / "template" / "output.css"
+_LOOKS = "".join(
+    f".wb .o-{outcome}{{background-color:{look.colour};color:{look.ink}}}"
+    f".wb .also-{outcome}{{--also:{look.colour}}}"
+    for outcome, look in LEGEND.items()
+)
+
+_LINES = (line.strip() for line in OUTPUT_CSS.read_text().splitlines())
+STYLE = f"<style>{' '.join(_LINES)} {_LOOKS}</style>"
+
+
+def block(*parts: str) -> str:
+    """Parts of HTML as one output, with its style: what a `_repr_html_` returns."""
+    return f'{STYLE}<div class="wb">{"".join(parts)}</div>'
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], row_heads: int = 1) -> str:
+    """All arguments but the caption are HTML already; a row's first `row_heads` entries are headings.
+
+    An entry that begins with `<td` stands as it is.
+    """
+    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    body = "".join(f"<tr>{_row(row, row_heads)}</tr>" for row in rows)
+    caption = escaped(caption, 300)
+    # A region that scrolls must be reachable by keyboard, and then needs a name.
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">'
+        f"<table><caption>{caption}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(row: Sequence[str], row_heads: int) -> str:
+    heads = "".join(f'<th scope="row">{entry}</th>' for entry in row[:row_heads])
+    return heads + "".join(
+        entry if entry.startswith("<td") else f"<td{_kind(entry)}>{entry}</td>" for entry in row[row_heads:]
+    )
+
+
+def _kind(entry: str) -> str:
+    """Versions and dates are not broken at their hyphens."""
+    return ' class="short"' if len(entry) <= 16 and " " not in entry else ""
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same for a terminal: columns padded, two blanks between."""
+    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+    padded = (
+        "  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True))
+        for row in (heads, *rows)
+    )
+    return "\n".join(line.rstrip() for line in padded)

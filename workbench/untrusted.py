@@ -1,0 +1,60 @@
+"""Text that came with results: names, messages, stderr. Anyone may have written it.
+
+The rule: nothing from a result reaches a page or a terminal but through `plain` or `escaped`.
+"""
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+NAME = 120  # characters kept of a name
+MESSAGE = 600  # and of a message
+CUT = " [...]"
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|$)|[@-Z\\-_])", re.DOTALL)
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_VARYING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b|(?:/[\w.+-]+){2,}/|\b\d{3,}\b")
+
+
+def plain(text: object, longest: int = NAME) -> str:
+    """One line without terminal escapes, control characters or tricks of writing direction."""
+    return " ".join(lines(text, longest).split())
+
+
+def lines(text: object, longest: int = MESSAGE) -> str:
+    """As `plain`, with line ends kept."""
+    read = str(text)[: 20 * longest]  # a megabyte of colours is not worth cleaning to its end
+    read = _ESCAPES.sub("", read).replace("\r\n", "\n").replace("\r", "\n")
+    read = _CONTROLS.sub("", read).replace("\t", "    ")
+    return read if len(read) <= longest else read[:longest] + CUT
+
+
+def escaped(text: object, longest: int = NAME) -> str:
+    """As `plain`, for HTML text and attributes."""
+    return html.escape(plain(text, longest))
+
+
+def escaped_lines(text: object, longest: int = MESSAGE) -> str:
+    """As `lines`, for HTML."""
+    return html.escape(lines(text, longest))
+
+
+def normalised(message: str) -> str:
+    """A message without what differs from one time to the next: addresses, folders, long numbers."""
+    return _VARYING.sub("…", plain(message, MESSAGE))
+
+
+def number(facts: Mapping[str, Any], name: str) -> float | None:
+    """A positive number, or None where there is none or something else."""
+    value = facts.get(name)
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+    return float(value) if usable else None  # type: ignore[arg-type]
+
+
+def natural(text: object) -> tuple[tuple[int, float, str], ...]:
+    """A key that sorts `0.6.8` before `0.6.11`."""
+    parts = re.split(r"(\d+)", str(text)[:NAME])
+    return tuple((0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts)
