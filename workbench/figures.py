@@ -80,9 +80,21 @@ def timed_kernels(results: Results) -> list[str]:
 
 
 def ends(results: Results) -> tuple[str, str]:
-    """The first and the last environment with times, by name: `0.6.8` comes before `0.6.11`."""
-    timed = sorted({result.trial.environment for result in results if result.time}, key=natural)
-    return (timed[0], timed[-1]) if timed else ("one environment", "another")
+    """The two environments that have the most timed trials in common, the later one second.
+
+    In natural order: `0.6.8` comes before `0.6.11`. Among equals, the two furthest apart.
+    """
+    timed: dict[str, set[tuple[str, str, str, str]]] = {}
+    for result in results:
+        if result.time:
+            trial = result.trial
+            timed.setdefault(trial.environment, set()).add((trial.kernel, trial.label, trial.mode, trial.gpu))
+    names = sorted(timed, key=natural)
+    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+    if not pairs:
+        return ("one environment", "another") if not names else (names[0], names[0])
+    apart = {pair: names.index(pair[1]) - names.index(pair[0]) for pair in pairs}
+    return max(pairs, key=lambda pair: (len(timed[pair[0]] & timed[pair[1]]), apart[pair]))
 
 
 def _found(results: Results, kernel: str) -> tuple[list[Timing], str | None]:
