@@ -498,7 +498,7 @@ def test_a_terminal_that_knows_fewer_letters(tmp_path):
 
 
 def test_a_mistake_of_ours_does_not_look_like_something_found(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(cli, "_load", lambda folders: 1 / 0)
+    monkeypatch.setattr("workbench.commands.show.load_results", lambda folders: 1 / 0)
     assert cli.main(["show", str(tmp_path)]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 

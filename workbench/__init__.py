@@ -5,8 +5,16 @@ planning and runner (drive the workers), judge (what it means), results (what is
 figures and report (how it looks). Measuring and showing never import each other; they meet in results.
 """
 
-from workbench.results import Outcome, Result, Results, Trial, load
-
-__all__ = ["Outcome", "Result", "Results", "Trial", "load"]
+from typing import Any
 
 __version__ = "0.1.0"
+__all__ = ["Outcome", "Result", "Results", "Trial", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """The names of `results`, read when they are first asked for: a command must start at once."""
+    if name not in __all__:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    from workbench import results
+
+    return getattr(results, name)

@@ -1,0 +1,35 @@
+"""What several commands share: exit codes, filters, stack options, and reading results by folder."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+FINE, FOUND, UNUSABLE, TOO_LITTLE = 0, 1, 2, 3
+
+
+def stack_options(add: Any) -> None:
+    """Which stack is meant, and as of when."""
+    add("--stacks", metavar="FILE", help="named stacks of your own, a TOML file")
+    add("--as-of", metavar="DATE", help="resolve as on the evening of that day, such as 2026-05-14")
+    add(
+        "--torch",
+        choices=("inherit", "isolated"),
+        help="isolated: the torch that the stack pins, of its own: gigabytes (default: inherit)",
+    )
+
+
+def filters(parser: argparse.ArgumentParser) -> None:
+    """Only some kernels, environments, GPUs or modes."""
+    for name in ("kernel", "environment", "gpu", "mode"):
+        parser.add_argument(f"--{name}", action="append", default=[], help="only this one (again for more)")
+
+
+def load_results(folders: Sequence[str]) -> Any:
+    """All attempts under the folders. Raises ValueError where there is no such folder."""
+    from workbench.results import load
+
+    missing = [folder for folder in folders if not Path(folder).is_dir()]
+    if missing:
+        raise ValueError(f"no folder {missing[0]}; `workbench run` makes results/local")
+    return load(*folders)

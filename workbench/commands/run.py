@@ -1,0 +1,171 @@
+"""Run the trials that the results lack."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, stack_options
+
+EXAMPLES = """examples:
+  workbench run --kernel fp4_quantize --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
+  workbench run --kernel mxfp4_swiglu --environment 'flashinfer==0.6.8.post1 triton_kernels@sglang-kernel==0.4.2.post1'
+  workbench run --kernel-file my_kernel.py --python /opt/container/bin/python --mode eager
+  workbench run --environment flashinfer==0.6.8.post1 --wheels wheels/       # no network: a folder of wheels
+  workbench run --kernel fp4_quantize --environment flashinfer==0.6.8.post1 --dry-run
+  workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
+  workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
+  workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--kernel",
+        action="append",
+        default=[],
+        help="a kernel of the workbench (again for more; default: all)",
+    )
+    add("--kernel-file", action="append", default=[], metavar="PATH", help="a kernel file of your own")
+    add(
+        "--cases",
+        metavar="FILE",
+        help="shapes of your own: a JSON list of objects, used for every kernel named",
+    )
+    add(
+        "--environment",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="requirements, a stack (sglang==0.5.12, or a name of --stacks), or 'here'",
+    )
+    stack_options(add)
+    add("--python", metavar="PATH", help="an interpreter that exists: a container's, a colleague's checkout")
+    add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
+    add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
+    add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
+    add("--mode", action="append", default=[], help="eager or graph (again for more; default: both)")
+    add("--results", default="results/local", metavar="DIR", help="default: results/local")
+    add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
+    add(
+        "--effort", choices=("quick", "default", "thorough"), default="default", help="how long each is timed"
+    )
+    add("--limit", action="append", default=[], metavar="STAGE=SECONDS", help="such as build=600")
+    add("--memory-mb", type=int, help="the most a worker may take (default: four fifths of what is free)")
+    add("--again", action="store_true", help="run also what is stored: one more attempt each")
+    add("--no-wait", action="store_true", help="stop at once if another run holds the GPU")
+    add("--dry-run", action="store_true", help="show the plan and stop")
+    add("--json", action="store_true", help="the plan or the summary as JSON on stdout")
+
+
+def run(options: argparse.Namespace) -> int:
+    """1 if something speaks against an environment, 3 if something was not run."""
+    from workbench import gpus, planning, runner
+
+    gpu = gpus.here(options.gpu)
+    planned = planning.plan(_kernels(options), _environments(options), options.mode or planning.MODES, gpu)
+    if not planned:
+        raise ValueError("nothing to run: kernels that run on the CPU have the mode eager alone")
+    if options.dry_run:
+        return _show_plan(planned, options.json)
+    summary = runner.run(planned, gpu, _options(options))
+    _show_summary(summary, options.json)
+    return _exit_code(summary)
+
+
+def _kernels(options: argparse.Namespace) -> list[Any]:
+    from workbench import kernels, planning
+
+    cases = planning.read_cases(options.cases) if options.cases else None
+    names = options.kernel or ([] if options.kernel_file else kernels.names())
+    built_in = [planning.built_in(name, cases) for name in names]
+    return built_in + [planning.from_file(path, cases) for path in options.kernel_file]
+
+
+def _environments(options: argparse.Namespace) -> list[Any]:
+    from workbench import environments
+
+    specs = options.environment or (["here"] if options.python else [])
+    if not specs:
+        raise ValueError("say where to run: --environment flashinfer==0.6.8.post1, or --python PATH")
+    stacks = environments.load_stacks(options.stacks) if options.stacks else {}
+    return [
+        environments.choose(spec, stacks, options.python, as_of=options.as_of, torch=options.torch)
+        for spec in specs
+    ]
+
+
+def _options(options: argparse.Namespace) -> Any:
+    from workbench import runner
+
+    if (options.memory_mb or 0) < 0:
+        raise ValueError("--memory-mb is a number of megabytes, or 0 for no limit")
+    return runner.Options(
+        results=Path(options.results),
+        gpu_index=options.gpu,
+        wheels=Path(options.wheels) if options.wheels else None,
+        effort=options.effort,
+        limits_s=dict(_limit(text) for text in options.limit),
+        memory_mb=options.memory_mb,
+        again=options.again,
+        wait=not options.no_wait,
+        quiet=options.json,
+        prebuilt=Path(options.prebuilt) if options.prebuilt else None,
+        build=options.build,
+    )
+
+
+def _limit(text: str) -> tuple[str, float]:
+    from workbench.workers import LIMITS_S
+
+    stage, _, seconds = text.partition("=")
+    try:
+        if stage not in LIMITS_S or not 0 < float(seconds) < float("inf"):
+            raise ValueError
+        return stage, float(seconds)
+    except ValueError:
+        stages = ", ".join(LIMITS_S)
+        raise ValueError(f"--limit {text!r}: write STAGE=SECONDS with a stage of {stages}") from None
+
+
+def _show_plan(planned: Sequence[Any], as_json: bool) -> int:
+    from workbench.untrusted import MESSAGE, plain
+
+    if as_json:
+        print(json.dumps([{**asdict(each.trial), "device": each.device} for each in planned], indent=1))
+        return FINE
+    for each in planned:
+        trial = each.trial
+        words = (trial.environment, trial.kernel, trial.label, trial.mode, trial.gpu)
+        print(plain(" | ".join(words), MESSAGE))
+    print(f"{len(planned)} trials")
+    return FINE
+
+
+def _show_summary(summary: Any, as_json: bool) -> None:
+    seconds = {stage: round(spent, 2) for stage, spent in summary.seconds.items()}
+    if as_json:
+        facts = {**vars(summary), "outcomes": dict(summary.outcomes), "seconds": seconds}
+        print(json.dumps({**facts, "files": sorted(summary.files)}, indent=1))
+        return
+    counts = (
+        ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items())) or "nothing"
+    )
+    print(f"{counts}; {summary.skipped} of {summary.planned} were stored already; {summary.wall_s:.1f} s")
+    if summary.stopped:
+        print(summary.stopped)
+
+
+def _exit_code(summary: Any) -> int:
+    from workbench.results import Outcome
+
+    if summary.stopped:
+        return TOO_LITTLE
+    against = {Outcome.WRONG, Outcome.IMPLAUSIBLE, Outcome.FAILED, Outcome.CRASHED, Outcome.HUNG}
+    against |= {Outcome.OUT_OF_MEMORY, Outcome.NOT_BUILT}
+    if against & set(summary.outcomes):
+        return FOUND
+    return TOO_LITTLE if summary.outcomes.get(Outcome.NOT_RUN) else FINE
