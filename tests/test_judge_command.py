@@ -17,14 +17,14 @@ def test_each_record_has_its_line_and_its_class(tmp_path, capsys):
     records = json.loads(REPORTS.read_text())
     lines = judged(capsys, REPORTS)
     assert [line["id"] for line in lines] == [record["id"] for record in records]
-    right = sum(
-        line["class"] == record["expected"] for line, record in zip(lines, records, strict=True)
-    )
+    right = sum(line["class"] == record["expected"] for line, record in zip(lines, records, strict=True))
     assert right >= 0.95 * len(records)
 
 
 def test_what_is_expected_is_not_read(tmp_path, capsys):
-    (tmp_path / "a.json").write_text(json.dumps({"id": "x", "expected": "oom", "expected_class": "oom", "stderr": ""}))
+    (tmp_path / "a.json").write_text(
+        json.dumps({"id": "x", "expected": "oom", "expected_class": "oom", "stderr": ""})
+    )
     assert judged(capsys, tmp_path / "a.json")[0]["class"] != "oom"
 
 

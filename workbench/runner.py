@@ -5,58 +5,25 @@ import errno
 import os
 import secrets
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from workbench import canary, environments, gpus, locks, planning, prebuilt, records
+from workbench import environments, gpus, interleaving, locks, prebuilt, records
+from workbench.crew import Crew, PutOff
 from workbench.environments import BuildError, Built, Environment
-from workbench.judge import Facts, Judgement, death, judge
+from workbench.interleaving import Visit
+from workbench.judge import Judgement
+from workbench.options import Options, Summary
 from workbench.planning import Planned
 from workbench.progress import Progress
 from workbench.results import Outcome, Result, Results, Trial, load, save, save_all
-from workbench.workers import LIMITS_S, Told, Worker
+from workbench.workers import Told
 
-CRASHES = (Outcome.CRASHED, Outcome.HUNG)
-NOT_FOUND = (Outcome.FAILED, Outcome.MISSING, Outcome.CRASHED)  # as where somebody deleted the environment
-LONG_BUILD_S = 6 * 3600.0
 Key = tuple[Trial, str, str]
 """Trial, hash of its environment, hash of its kernel's file."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a run is made. `limits_s` overrides single stages; `memory_mb` caps a worker's whole tree (0: none)."""
-
-    results: Path
-    gpu_index: int = 0
-    wheels: Path | None = None
-    environments_folder: Path = Path(".environments")
-    effort: str = "default"
-    limits_s: Mapping[str, float] = field(default_factory=dict)
-    memory_mb: int | None = None
-    again: bool = False
-    wait: bool = True
-    quiet: bool = False
-    prebuilt: Path | None = None
-    build: bool = False  # start builds of hours, too
-
-
-@dataclass
-class Summary:
-    """What a run did. Seconds by stage; `waiting` is what no stage accounts for."""
-
-    run: str
-    planned: int
-    skipped: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    wall_s: float = 0.0
-    stopped: str = ""
-    files: set[str] = field(default_factory=set)
 
 
 class Run:
@@ -67,19 +34,15 @@ class Run:
         self.id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         self.summary = Summary(self.id, len(self.planned))
         self.built: dict[Environment, Built | BuildError] = {}
-        self.ahead: dict[Environment, dict[str, prebuilt.Module]] = {}
-        long = {"build": LONG_BUILD_S} if options.build else {}
-        self.limits_s = {**LIMITS_S, **long, **options.limits_s}
         self.stored = self._load()
-        self.quarantine = ""
-        self.spoilt: dict[Environment, str] = {}
+        self.progress = Progress(len(self.planned), options.quiet)
+        self.crew = Crew(gpu, options, self.progress)
 
     def __call__(self) -> Summary:
         began = time.monotonic()
         try:
             self._build_all()
             self._save_plan(self._todo())
-            self.progress = Progress(len(self.planned), self.options.quiet)
             with self._alone():
                 self.stored = self._load()  # with what another run has added while we waited
                 todo = self._todo()
@@ -88,8 +51,8 @@ class Run:
         except KeyboardInterrupt:
             self.summary.stopped = "interrupted; run the same command again to go on"
         finally:
-            if hasattr(self, "progress"):
-                self.progress.close()
+            self.crew.kill()  # whoever is left when something went wrong
+            self.progress.close()
         self.summary.wall_s = round(time.monotonic() - began, 2)
         known = sum(self.summary.seconds.values())
         self.summary.seconds["waiting"] = max(0.0, self.summary.wall_s - known)
@@ -123,7 +86,7 @@ class Run:
                 self.built[environment] = environments.build(
                     environment, folder=self.options.environments_folder, wheels=self.options.wheels
                 )
-                self.ahead[environment] = self._modules(self.built[environment])
+                self.crew.ahead[environment] = self._modules(self.built[environment])
             except BuildError as problem:
                 self.built[environment] = problem
             self.summary.seconds["install"] += time.monotonic() - began
@@ -136,9 +99,8 @@ class Run:
         return prebuilt.modules(self.options.prebuilt, version, self.gpu.sm, unpacked)
 
     def _todo(self) -> list[Planned]:
-        todo = [
-            each for each in self.planned if self.options.again or not self.tried[self._planned_key(each)]
-        ]
+        anew = self.options.again or self.options.interleave  # a comparison is of one run
+        todo = [each for each in self.planned if anew or not self.tried[self._planned_key(each)]]
         self.summary.skipped = len(self.planned) - len(todo)
         return todo
 
@@ -168,6 +130,9 @@ class Run:
     # Running
 
     def _run_all(self, todo: Sequence[Planned]) -> None:
+        if self.options.interleave:
+            self._by_turns(todo)
+            return
         for environment in dict.fromkeys(each.environment for each in todo):
             mine = [each for each in todo if each.environment == environment]
             built = self.built[environment]
@@ -182,133 +147,78 @@ class Run:
         return Judgement(Outcome.NOT_BUILT, "not_built", str(problem)[:500])
 
     def _run_environment(self, built: Built, mine: Sequence[Planned]) -> None:
-        worker: Worker | None = None
-        try:
-            for number, planned in enumerate(mine, start=1):
-                if why := self._why_not(planned, built, fresh=worker is None):
-                    self._put_off(planned, why)
-                    continue
-                self.progress.begin(_words(planned.trial))
-                warm, worker = worker is not None, worker or self._worker(built)
-                told = worker.run(self._command(planned), self.limits_s, self._heard)
-                if warm and not told.began:  # what ended the process is not this trial's doing
-                    self.progress.say("the process ended between two trials; the next has a new one")
-                    worker = self._worker(built)
-                    told = worker.run(self._command(planned), self.limits_s, self._heard)
-                worker = None if told.worker_over else worker
-                judgement = self._judged(planned, told, built)
-                if judgement.outcome in NOT_FOUND and not built.python.exists():
-                    self._put_off(planned, self._why_not(planned, built, fresh=True))
-                    continue
-                if worker and number == len(mine):
-                    judgement, worker = self._close(worker, judgement), None
-                self._finish(planned, told, judgement)
-                if judgement.outcome in CRASHES and planned.device == "cuda":
-                    self._canary(built, judgement)
-        except KeyboardInterrupt:
-            if worker:
-                worker.kill()
-            raise
-        finally:
-            if worker:
-                worker.close()
+        for number, planned in enumerate(mine, start=1):
+            self.progress.begin(_words(planned.trial))
+            try:
+                self._finish(planned, *self.crew.attempt(planned, built, last=number == len(mine)))
+            except PutOff as why:
+                self._put_off(planned, str(why))
+        self.crew.close()
 
-    def _worker(self, built: Built) -> Worker:
-        memory_mb = self.options.memory_mb
-        if memory_mb is None:
-            import psutil
+    def _by_turns(self, todo: Sequence[Planned]) -> None:
+        """All environments on one GPU, a warm worker each, several processes a side."""
+        for planned in todo:
+            if isinstance(built := self.built[planned.environment], BuildError):
+                self._finish(planned, Told(stage="install"), self._not_built(built))
+        there = [each for each in todo if isinstance(self.built[each.environment], Built)]
+        sides = interleaving.arms(dict.fromkeys(each.environment for each in there), self.options.arms)
+        generations = self.options.generations or interleaving.GENERATIONS[self.options.effort]
+        asked = interleaving.questions(there)
+        self.progress.expect(2 * generations * self.options.arms * len(there))
+        for generation in range(1, generations + 1):
+            for question in asked:
+                self._ask(question, interleaving.visits(sides, generation))
+            self.crew.close()
 
-            memory_mb = int(psutil.virtual_memory().available * 0.8 / 2**20)
-        return Worker(built.python, self._variables(built), memory_mb)
+    def _ask(self, question: Mapping[Environment, Planned], visits: Sequence[Visit]) -> None:
+        """One question to all sides by turns; a side that fails is not asked again in this generation."""
+        over: set[str] = set()
+        marks: tuple[str, ...] = ()
+        for visit in visits:
+            planned, place = question.get(visit.arm.environment), visit.arm.place
+            if planned is None or place in over:
+                continue
+            self.progress.begin(_words(planned.trial))
+            try:
+                told, judgement = self._visit(planned, visit, marks)
+                if judgement.reason == "oom" and self.crew.close_others(place):
+                    marks = (interleaving.ALONE,)
+                    told, judgement = self._visit(planned, visit, marks)
+            except PutOff as why:
+                self._put_off(planned, str(why))
+                over.add(place)
+                continue
+            if judgement.outcome != Outcome.OK:
+                over.add(place)
+            self._finish(planned, told, judgement, visit, marks)
 
-    def _variables(self, built: Built) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        chosen = {"CUDA_VISIBLE_DEVICES": self.gpu.uuid} if self.gpu else {}
-        return {**kept, **chosen, **built.variables}
-
-    def _command(self, planned: Planned) -> dict[str, Any]:
-        return {
-            "kernel_file": str(planned.kernel.file),
-            "case": planned.trial.case,
-            "mode": planned.trial.mode,
-            "device": planned.device,
-            "sm": self.gpu.sm if self.gpu else "",
-            "effort": self.options.effort,
-            "prebuilt": {name: str(module.file) for name, module in self._ahead(planned).items()},
-            "build": self.options.build,
-        }
-
-    def _ahead(self, planned: Planned) -> dict[str, prebuilt.Module]:
-        return self.ahead.get(planned.environment, {})
-
-    def _heard(self, facts: Mapping[str, Any]) -> None:
-        """Say how far a long build is."""
-        building = facts.get("building")
-        if isinstance(building, dict):
-            self.progress.building(str(building.get("module")), building.get("made"), building.get("of"))
-
-    def _close(self, worker: Worker, judgement: Judgement) -> Judgement:
-        """An answer that was right stays right when its process then dies; the death is said."""
-        told = worker.close()
-        if told.code in (0, None) and not told.killed:
-            return judgement
-        how = "did not end" if told.killed else death(told.code or 0)
-        detail = f"{judgement.detail}; then the process {how} at its end"
-        return Judgement(judgement.outcome, judgement.reason, detail)
-
-    def _why_not(self, planned: Planned, built: Built, fresh: bool) -> str:
-        """What has become since the plan was made of what the trial needs; empty where all is as it was."""
-        if self.quarantine and planned.device == "cuda":
-            return f"the GPU is not used any more: {self.quarantine}"
-        if fresh and not self.spoilt.get(built.environment):
-            self.spoilt[built.environment] = environments.changed(built)
-        if problem := self.spoilt.get(built.environment):
-            return f"{problem}; run the same command again"
-        with contextlib.suppress(OSError):
-            if planning.hash_of(planned.kernel.file) == planned.kernel.hash:
-                return ""
-        return "the kernel's file was changed during the run; run the same command again"
-
-    def _canary(self, built: Built, after: Judgement) -> None:
-        """After a crash the GPU must prove itself in a fresh process before it is used again."""
-        problem = canary.sing(built.python, self._variables(built))
-        if problem:
-            self.quarantine = f"{problem[:200]} (canary after: {after.detail[:200]})"
-            self.progress.say(f"The GPU failed its canary and is left alone: {self.quarantine}")
-
-    def _judged(self, planned: Planned, told: Told, built: Built) -> Judgement:
-        return judge(
-            Facts(
-                stage=told.stage,
-                told=told.facts,
-                api=planned.kernel.module.API,
-                end=told.end,
-                killed=told.killed,
-                code=told.code,
-                garbage=told.garbage,
-                limit_s=self.limits_s.get(told.stage),
-                floor_us=self._floor_us(planned),
-                stderr=told.stderr,
-                stdout=told.stdout,
-                sm=self.gpu.sm if self.gpu else "",
-                gpu=planned.trial.gpu,
-                versions={**built.inherited, **built.packages},
-            )
-        )
-
-    def _floor_us(self, planned: Planned) -> float | None:
-        with contextlib.suppress(Exception):  # a user's function; it was sound when the plan was made
-            return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
-        return None
+    def _visit(self, planned: Planned, visit: Visit, marks: Sequence[str]) -> tuple[Told, Judgement]:
+        built = self.built[planned.environment]
+        assert isinstance(built, Built)
+        if marks:
+            self.crew.close_others(visit.arm.place)
+        return self.crew.attempt(planned, built, visit.arm.place, anchor=True, keep=True)
 
     # Saving
 
-    def _finish(self, planned: Planned, told: Told, judgement: Judgement) -> None:
+    def _finish(
+        self,
+        planned: Planned,
+        told: Told,
+        judgement: Judgement,
+        visit: Visit | None = None,
+        marks: Sequence[str] = (),
+    ) -> None:
         self.summary.outcomes[judgement.outcome] += 1
         for stage, spent in told.stages.items():
             self.summary.seconds[stage] += spent
         key = self._planned_key(planned)
         file, result = self._line(planned, told, judgement, self.tried[key] + 1)
+        if visit:
+            arm, generation, number = visit.arm.name, visit.generation, visit.number
+            result = replace(
+                result, arm=arm, generation=generation, visit=number, marks=[*result.marks, *marks]
+            )
         save(result, file)
         self.tried[key] += 1
         self.progress.end(f"{_words(planned.trial)}: {_says(judgement, told)}", judgement.outcome)
@@ -325,9 +235,11 @@ class Run:
         built = self.built[planned.environment]
         gpu = self.gpu if planned.device == "cuda" else None
         clocks = gpus.snapshot(self.options.gpu_index) if gpu and judgement.outcome == Outcome.OK else {}
-        result = records.result(planned, told, judgement, built, gpu, self.id, attempt, self._ahead(planned))
+        result = records.result(
+            planned, told, judgement, built, gpu, self.id, attempt, self.crew.ahead_of(planned)
+        )
         if result.time:
-            result.time.update(floor_us=self._floor_us(planned), clocks=clocks)
+            result.time.update(floor_us=self.crew.floor_us(planned), clocks=clocks)
         file = self.options.results / records.place(planned, built, gpu)
         self.summary.files.add(str(file))
         return file, result

@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
+  workbench run --interleave --arms 2 --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
 """
 
 
@@ -53,6 +54,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--effort", choices=("quick", "default", "thorough"), default="default", help="how long each is timed"
     )
+    add(
+        "--interleave",
+        action="store_true",
+        help="all environments by turns on one GPU, anew: to compare them",
+    )
+    add("--arms", type=int, default=1, help="2: each environment against itself as well (A/A)")
+    add(
+        "--generations",
+        type=int,
+        metavar="N",
+        help="processes a side (default: 1 quick, 5 default, 12 thorough)",
+    )
+    add("--l2", choices=("cold", "warm"), default="cold", help="the L2 cache before each timed call")
     add("--limit", action="append", default=[], metavar="STAGE=SECONDS", help="such as build=600")
     add("--memory-mb", type=int, help="the most a worker may take (default: four fifths of what is free)")
     add("--again", action="store_true", help="run also what is stored: one more attempt each")
@@ -115,7 +129,17 @@ def _options(options: argparse.Namespace) -> Any:
         quiet=options.json,
         prebuilt=Path(options.prebuilt) if options.prebuilt else None,
         build=options.build,
+        interleave=options.interleave,
+        arms=_count(options.arms, "--arms"),
+        generations=_count(options.generations, "--generations") if options.generations is not None else None,
+        l2=options.l2,
     )
+
+
+def _count(number: int, name: str) -> int:
+    if not 1 <= number <= 100:
+        raise ValueError(f"{name} {number}: a number from 1 to 100")
+    return number
 
 
 def _limit(text: str) -> tuple[str, float]:

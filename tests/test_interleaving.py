@@ -1,0 +1,89 @@
+"""Environments by turns: the order of visits, and a real A/A run on the CPU."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench import environments, interleaving, planning, runner
+from workbench.comparison import Side, compare
+from workbench.results import Results, load
+from workbench.worker import activity, stopwatch
+
+ZOO = Path(__file__).parent / "kernels"
+HERE = environments.parse("here", sys.executable)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("generation", [1, 2, 3, 4, 5])
+def test_a_linear_drift_meets_all_sides_alike(count, generation):
+    sides = interleaving.arms([HERE], count)
+    order = interleaving.visits(sides, generation)
+    assert len(order) == 2 * count
+    places = {arm: [place for place, visit in enumerate(order) if visit.arm == arm] for arm in sides}
+    assert {sum(each) for each in places.values()} == {2 * count - 1}
+    assert [visit.number for visit in order] == [1] * count + [2] * count
+
+
+def test_another_side_begins_in_each_generation():
+    sides = interleaving.arms([HERE], 3)
+    assert len({interleaving.visits(sides, generation)[0].arm for generation in (1, 2, 3)}) == 3
+
+
+@pytest.fixture
+def by_turns(tmp_path):
+    def run(file, cases, **options):
+        kernel = planning.from_file(ZOO / f"{file}.py", cases)
+        planned = planning.plan([kernel], [HERE], ["eager"], gpu=None)
+        given = {"interleave": True, "arms": 2, "generations": 2, "effort": "quick", "quiet": True, **options}
+        runner.run(planned, None, runner.Options(results=tmp_path, memory_mb=700, **given))
+        return [each for each in load(tmp_path) if each.attempt]
+
+    return run
+
+
+def test_an_environment_against_itself(by_turns):
+    found = by_turns("misbehaving", [{"how": "right", "place": 0}, {"how": "right", "place": 2}])
+    assert len(found) == 2 * 2 * 2 * 2  # cases, arms, generations, visits
+    first = [each for each in found if each.trial.case["place"] == 0]
+    assert [each.arm + str(each.visit) for each in first] == ["a1", "b1", "b2", "a2", "b1", "a1", "a2", "b2"]
+    assert [each.generation for each in first] == [1] * 4 + [2] * 4
+    assert len({each.run for each in found}) == 1
+    changes = compare(Results(tuple(found)), Side(HERE.name, "a"), Side(HERE.name, "b"))
+    assert [change.processes for change in changes] == [(2, 2), (2, 2)]
+
+
+def test_a_side_that_fails_costs_its_own_visits_of_that_question_alone(by_turns):
+    found = by_turns("misbehaving", [{"how": "segfaults", "place": 6}, {"how": "right", "place": 7}])
+    crashed = [each for each in found if each.trial.case["how"] == "segfaults"]
+    assert [str(each.outcome) for each in crashed] == ["crashed"] * 4  # one visit an arm and generation
+    assert len([each for each in found if each.outcome == "ok"]) == 8
+
+
+def test_the_second_visit_makes_and_checks_nothing_anew(by_turns):
+    found = by_turns("misbehaving", [{"how": "right", "place": 0}], generations=1)
+    first, second = [each for each in found if each.arm == "a"]
+    assert "prepare" in first.stages and "prepare" not in second.stages
+    assert second.check == first.check and second.inputs_hash == first.inputs_hash
+
+
+def test_samples_are_taken_apart_at_the_spin_kernels():
+    spin = "void spin_kernel(long)"
+    found = [
+        (0, 5, "fill"),
+        (6, 9, spin),
+        (10, 20, "a"),
+        (15, 30, "b"),
+        (40, 41, "c"),
+        (50, 55, "fill"),
+        (56, 60, spin),
+    ]
+    (part,) = activity.split(found)
+    assert activity.one(part) == {"span_us": 0.031, "busy_us": 0.021, "kernels": ["a", "b", "c"]}
+    assert activity.split([]) == [] and activity.one([])["kernels"] == []
+
+
+def test_noise_is_how_well_the_median_is_known():
+    assert stopwatch.noise([5.0] * 30) == 0.0
+    wide, many = [9.0, 10.0, 11.0] * 10, [9.0, 10.0, 11.0] * 1000
+    assert stopwatch.noise(many) < stopwatch.noise(wide) / 5

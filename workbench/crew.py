@@ -1,0 +1,170 @@
+"""Makes attempts: keeps a warm worker a place, judges what it told, and looks after the GPU between them."""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from workbench import canary, environments, gpus, planning, prebuilt
+from workbench.environments import Built, Environment
+from workbench.judge import Facts, Judgement, death, judge
+from workbench.options import Options
+from workbench.planning import Planned
+from workbench.progress import Progress
+from workbench.results import Outcome
+from workbench.workers import LIMITS_S, Told, Worker
+
+CRASHES = (Outcome.CRASHED, Outcome.HUNG)
+NOT_FOUND = (Outcome.FAILED, Outcome.MISSING, Outcome.CRASHED)  # as where somebody deleted the environment
+LONG_BUILD_S = 6 * 3600.0
+
+
+class PutOff(Exception):
+    """What a trial needs is not there any more: no attempt, and the next run takes it up."""
+
+
+class Crew:
+    """Warm workers by place: one environment needs one place, interleaved ones have a place each."""
+
+    def __init__(self, gpu: gpus.Gpu | None, options: Options, progress: Progress):
+        self.gpu, self.options, self.progress = gpu, options, progress
+        long = {"build": LONG_BUILD_S} if options.build else {}
+        self.limits_s = {**LIMITS_S, **long, **options.limits_s}
+        self.ahead: dict[Environment, dict[str, prebuilt.Module]] = {}
+        self.workers: dict[str, Worker] = {}
+        self.spoilt: dict[Environment, str] = {}
+        self.quarantine = ""
+
+    def attempt(
+        self, planned: Planned, built: Built, place: str = "", last: bool = False, **more: Any
+    ) -> tuple[Told, Judgement]:
+        """One attempt in the worker of that place; `last` closes it. Raises PutOff."""
+        if why := self._why_not(planned, built, fresh=place not in self.workers):
+            raise PutOff(why)
+        told = self._told(planned, built, place, more)
+        judgement = self._judged(planned, told, built)
+        if judgement.outcome in NOT_FOUND and not built.python.exists():
+            raise PutOff(self._why_not(planned, built, fresh=True))
+        if last and place in self.workers:
+            judgement = _with_its_end(judgement, self.workers.pop(place).close())
+        if judgement.outcome in CRASHES and planned.device == "cuda":
+            self._canary(built, judgement)
+        return told, judgement
+
+    def _told(self, planned: Planned, built: Built, place: str, more: Mapping[str, Any]) -> Told:
+        warm = place in self.workers
+        worker = self.workers.setdefault(place, self.workers.get(place) or self._worker(built))
+        told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
+        if warm and not told.began:  # what ended the process is not this trial's doing
+            self.progress.say("the process ended between two trials; the next has a new one")
+            worker = self.workers[place] = self._worker(built)
+            told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
+        if told.worker_over:
+            del self.workers[place]
+        return told
+
+    def close(self, *places: str) -> None:
+        """Let the workers of these places, or all, end by themselves."""
+        for place in places or tuple(self.workers):
+            if place in self.workers:
+                self.workers.pop(place).close()
+
+    def close_others(self, place: str) -> bool:
+        """End all workers but this one; whether there were any."""
+        others = [each for each in self.workers if each != place]
+        if others:
+            self.close(*others)
+        return bool(others)
+
+    def kill(self) -> None:
+        while self.workers:
+            self.workers.popitem()[1].kill()
+
+    def _worker(self, built: Built) -> Worker:
+        memory_mb = self.options.memory_mb
+        if memory_mb is None:
+            import psutil
+
+            memory_mb = int(psutil.virtual_memory().available * 0.8 / 2**20)
+        return Worker(built.python, self._variables(built), memory_mb)
+
+    def _variables(self, built: Built) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        chosen = {"CUDA_VISIBLE_DEVICES": self.gpu.uuid} if self.gpu else {}
+        return {**kept, **chosen, **built.variables}
+
+    def _command(self, planned: Planned) -> dict[str, Any]:
+        return {
+            "kernel_file": str(planned.kernel.file),
+            "case": planned.trial.case,
+            "mode": planned.trial.mode,
+            "device": planned.device,
+            "sm": self.gpu.sm if self.gpu else "",
+            "effort": self.options.effort,
+            "l2": self.options.l2,
+            "prebuilt": {name: str(module.file) for name, module in self.ahead_of(planned).items()},
+            "build": self.options.build,
+        }
+
+    def ahead_of(self, planned: Planned) -> dict[str, prebuilt.Module]:
+        return self.ahead.get(planned.environment, {})
+
+    def _heard(self, facts: Mapping[str, Any]) -> None:
+        """Say how far a long build is."""
+        building = facts.get("building")
+        if isinstance(building, dict):
+            self.progress.building(str(building.get("module")), building.get("made"), building.get("of"))
+
+    def _why_not(self, planned: Planned, built: Built, fresh: bool) -> str:
+        """What has become since the plan was made of what the trial needs; empty where all is as it was."""
+        if self.quarantine and planned.device == "cuda":
+            return f"the GPU is not used any more: {self.quarantine}"
+        if fresh and not self.spoilt.get(built.environment):
+            self.spoilt[built.environment] = environments.changed(built)
+        if problem := self.spoilt.get(built.environment):
+            return f"{problem}; run the same command again"
+        with contextlib.suppress(OSError):
+            if planning.hash_of(planned.kernel.file) == planned.kernel.hash:
+                return ""
+        return "the kernel's file was changed during the run; run the same command again"
+
+    def _canary(self, built: Built, after: Judgement) -> None:
+        """After a crash the GPU must prove itself in a fresh process before it is used again."""
+        problem = canary.sing(built.python, self._variables(built))
+        if problem:
+            self.quarantine = f"{problem[:200]} (canary after: {after.detail[:200]})"
+            self.progress.say(f"The GPU failed its canary and is left alone: {self.quarantine}")
+
+    def _judged(self, planned: Planned, told: Told, built: Built) -> Judgement:
+        return judge(
+            Facts(
+                stage=told.stage,
+                told=told.facts,
+                api=planned.kernel.module.API,
+                end=told.end,
+                killed=told.killed,
+                code=told.code,
+                garbage=told.garbage,
+                limit_s=self.limits_s.get(told.stage),
+                floor_us=self.floor_us(planned),
+                stderr=told.stderr,
+                stdout=told.stdout,
+                sm=self.gpu.sm if self.gpu else "",
+                gpu=planned.trial.gpu,
+                versions={**built.inherited, **built.packages},
+            )
+        )
+
+    def floor_us(self, planned: Planned) -> float | None:
+        with contextlib.suppress(Exception):  # a user's function; it was sound when the plan was made
+            return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
+        return None
+
+
+def _with_its_end(judgement: Judgement, told: Told) -> Judgement:
+    """An answer that was right stays right when its process then dies; the death is said."""
+    if told.code in (0, None) and not told.killed:
+        return judgement
+    how = "did not end" if told.killed else death(told.code or 0)
+    detail = f"{judgement.detail}; then the process {how} at its end"
+    return Judgement(judgement.outcome, judgement.reason, detail)

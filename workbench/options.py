@@ -1,0 +1,42 @@
+"""How a run is made, and what it did."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is made. `limits_s` overrides single stages; `memory_mb` caps a worker's whole tree (0: none)."""
+
+    results: Path
+    gpu_index: int = 0
+    wheels: Path | None = None
+    environments_folder: Path = Path(".environments")
+    effort: str = "default"
+    limits_s: Mapping[str, float] = field(default_factory=dict)
+    memory_mb: int | None = None
+    again: bool = False
+    wait: bool = True
+    quiet: bool = False
+    prebuilt: Path | None = None
+    build: bool = False  # start builds of hours, too
+    interleave: bool = False  # all environments by turns on one GPU, anew each time
+    arms: int = 1  # of each environment; two are an A/A comparison of it with itself
+    generations: int | None = None  # processes a side; None: what the effort says
+    l2: str = "cold"
+
+
+@dataclass
+class Summary:
+    """What a run did. Seconds by stage; `waiting` is what no stage accounts for."""
+
+    run: str
+    planned: int
+    skipped: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    wall_s: float = 0.0
+    stopped: str = ""
+    files: set[str] = field(default_factory=set)
