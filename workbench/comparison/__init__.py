@@ -5,6 +5,7 @@ one run on one card.
 """
 
 from workbench.comparison.changes import Change, Changes
+from workbench.comparison.dial import found_rates
 from workbench.comparison.judging import compare
 from workbench.comparison.power_curve import Seen, power
 from workbench.comparison.rules import DEFAULT, EXPLAINED, QUICK, RULES, THOROUGH, Direction, Rule
@@ -23,6 +24,7 @@ __all__ = [
     "Seen",
     "Side",
     "compare",
+    "found_rates",
     "power",
     "sides",
 ]

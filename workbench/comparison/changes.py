@@ -65,3 +65,9 @@ class Changes:
         from workbench.comparison.changes_text import text
 
         return text(self)
+
+    def _repr_html_(self) -> str:
+        from workbench.showing.tables import block
+        from workbench.untrusted import escaped_lines
+
+        return block(f'<div class="said data" tabindex="0">{escaped_lines(self.text(), 200_000)}</div>')

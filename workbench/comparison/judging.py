@@ -94,6 +94,8 @@ def _draft(before: Gathered, after: Gathered, at: Place, rule: Rule, floor: floa
     assumed = None if anew else rule.assumed_spread
     found = estimate(before.processes, after.processes, IN_SEQUENCE not in said, assumed, fewest)
     against = obstacles(before, after, rule) + ["host timer"] * held + ["floor too high"] * (floor > WIDEST)
+    if found and found.assumed and "throttled" in said:
+        against.append("assumed while throttled")
     weak = {
         "few": found is None,
         "spread assumed": found is not None and found.assumed,

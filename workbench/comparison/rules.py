@@ -64,6 +64,8 @@ EXPLAINED: Mapping[str, str] = {
     "noise": "the interval neither clears the limit nor lies inside it",
     "few": "too few processes on a side to know how far processes differ",
     "spread assumed": "one or two processes a side: their spread is assumed, not measured",
+    "assumed while throttled": "the assumed spread was seen without a throttle reason; under one, neighbours went "
+    "8 % apart both ways",
     "by chance": "so few processes that noise between two levels can fake it (3 a side: once in 30); "
     f"only {FRAGILE:.0%} and more is told",
     "floor": "the limit is the A/A floor of this run, not the stated margin",

@@ -1,0 +1,1 @@
+"""A package, so that imports between its files are followed."""

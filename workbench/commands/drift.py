@@ -1,0 +1,68 @@
+"""Show what differs between two versions for those who call them, without installing either."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = """examples:
+  workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
+  workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.7.4 --function fp4_quantize --json
+  workbench drift --from triton_kernels@sglang-kernel==0.4.2.post1 --to triton_kernels@sglang-kernel==0.4.2.post2
+  workbench drift --from old.whl --to new.whl --function decode.BatchDecodeWithPagedKVCacheWrapper.plan
+"""
+QUIET = ("kernel_source_identical",)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--from",
+        dest="old",
+        required=True,
+        metavar="RELEASE",
+        help="an exact version, a wheel, or an unpacked one",
+    )
+    add("--to", dest="new", required=True, metavar="RELEASE")
+    add(
+        "--function",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this one, by its end (again for more)",
+    )
+    add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
+    add("--json", action="store_true", help="a list of changes on stdout")
+
+
+def run(options: argparse.Namespace) -> int:
+    """1 if anything differs that a caller can meet, else 0."""
+    from workbench import drift
+
+    wheels = Path(options.wheels) if options.wheels else None
+    old, new = (
+        drift.Library(drift.open_release(spec, wheels=wheels, say=_say))
+        for spec in (options.old, options.new)
+    )
+    rows = drift.drift(old, new, options.function)
+    if options.json:
+        print(json.dumps([each.facts() for each in rows], indent=1))
+    else:
+        _show(rows, f"{old.tree.label} to {new.tree.label}")
+    return int(any(each.change not in QUIET for each in rows))
+
+
+def _show(rows: list[Any], title: str) -> None:
+    print(f"{title}: {len(rows)} changes" if rows else f"{title}: no difference")
+    function = None
+    for each in rows:
+        if each.function != function:
+            print(each.function)
+            function = each.function
+        index = [f"@{at}" for at in (each.index_from, each.index_to) if at is not None]
+        print(f"  {each.change:28} {each.parameter}{' -> '.join(index)}  {each.detail}"[:400])
+
+
+def _say(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)

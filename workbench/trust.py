@@ -1,0 +1,130 @@
+"""How far the stopwatch and its rule can be trusted: the tables of the page on measuring."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from workbench.comparison import DEFAULT, Direction, Seen, Side, compare, found_rates, power, sides
+from workbench.results import Results
+from workbench.showing.tables import block, table, text_table
+from workbench.untrusted import escaped, number, plain
+
+CLOCK = "by the GPU's clock"
+TIMERS = (
+    "ours", "ours: events", "cuda-bench (nvbench)", "ncu", "triton do_bench", "triton do_bench_cudagraph",
+    "flashinfer bench_gpu_time",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that shows itself: in a page as HTML, in text with the same words."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    empty: str = "Nothing of this is stored yet."
+
+    def __repr__(self) -> str:
+        return f"{self.caption}\n{text_table(self.heads, self.rows)}" if self.rows else self.empty
+
+    def _repr_html_(self) -> str:
+        if not self.rows:
+            return block(f"<p>{escaped(self.empty)}</p>")
+        return block(
+            table(self.caption, [*map(escaped, self.heads)], [[*map(escaped, row)] for row in self.rows])
+        )
+
+
+def truth(file: str | Path) -> Shown:
+    """Every timer on the same calls in one sitting, from what `benchmarks/truth.py` wrote; microseconds."""
+    empty = f"No {Path(file).name}: `python benchmarks/truth.py` makes one on a machine with a GPU."
+    try:
+        stored = json.loads(Path(file).read_text(encoding="utf-8"))
+        found = [row for row in stored["rows"] if isinstance(row, dict)]
+    except (OSError, ValueError, KeyError, TypeError):
+        return Shown("", (), (), empty)
+    rows = tuple(
+        (plain(row.get("call", "")), *(_us(row, name) for name in (CLOCK, *TIMERS))) for row in found
+    )
+    words = f"{plain(stored.get('gpu', ''))}, {plain(stored.get('date', ''))}: medians in us; - where none was taken"
+    return Shown(words, ("call", CLOCK, *TIMERS), rows)
+
+
+def _us(row: dict[str, Any], name: str) -> str:
+    value = number(row, name)
+    return f"{value:.4g}" if value is not None else "-"
+
+
+def equal_sides(results: Results) -> Shown:
+    """A/A: each environment's arms against each other, all trials; what was said of sides that are equal."""
+    rows = []
+    for one, two in _arms(results):
+        changes = [each for each in compare(results, one, two, DEFAULT) if each.ratio is not None]
+        if changes:
+            rows.append((plain(one.environment), *_counts(changes)))
+    heads = ("environment", "comparisons", "processes a side", "median |difference|", *map(str, Direction))
+    words = "Equal sides: every FASTER or SLOWER here is false"
+    return Shown(words, heads, tuple(rows), "No A/A run is stored: `workbench run --interleave --arms 2`.")
+
+
+def _arms(results: Results) -> Iterable[tuple[Side, Side]]:
+    named = [side for side in sides(results) if side.arm]
+    return [(one, two) for one, two in combinations(named, 2) if one.environment == two.environment]
+
+
+def _counts(changes: Sequence[Any]) -> tuple[str, ...]:
+    off = median(abs(each.ratio - 1) for each in changes)
+    processes = sorted({count for each in changes for count in each.processes})
+    said = [sum(each.verdict == word for each in changes) for word in Direction]
+    return (
+        str(len(changes)),
+        " to ".join(map(str, dict.fromkeys((processes[0], processes[-1])))),
+        f"{off:.2%}",
+        *map(str, said),
+    )
+
+
+def bound(results: Results) -> str:
+    """The bound that the number of equal comparisons gives for the share of false verdicts, with 95 %."""
+    changes = [
+        each for one, two in _arms(results) for each in compare(results, one, two, DEFAULT) if each.ratio
+    ]
+    false = sum(each.verdict in (Direction.FASTER, Direction.SLOWER) for each in changes)
+    if not changes:
+        return "No A/A run is stored."
+    if false:
+        return f"{false} of {len(changes)} comparisons of equal sides were called different."
+    most = 1 - 0.05 ** (1 / len(changes))
+    return f"0 of {len(changes)} comparisons of equal sides were called different; with 95 %, under {most:.1%} are."
+
+
+def made(results: Results) -> Shown:
+    """How often a change that a dial really made gets its word, by processes a side."""
+    return _rates(found_rates, results, "A change that was made, as the default rule finds it")
+
+
+def possible(results: Results) -> Shown:
+    """The same of any change, added to the noise between the processes of these results."""
+    return _rates(
+        lambda found: power(found, draws=400), results, "A change as the default rule would find it"
+    )
+
+
+def _rates(rates: Callable[[Results], Sequence[Seen]], results: Results, words: str) -> Shown:
+    try:
+        points = rates(results)
+    except ValueError as problem:
+        return Shown("", (), (), f"Nothing to tell it from: {problem}.")
+    rows = tuple(
+        (f"{each.effect:+.2%}", str(each.processes), str(each.draws), f"{each.slower:.0%}", f"{each.faster:.0%}",
+         f"{each.same:.0%}", f"{each.ambiguous:.0%}")
+        for each in points if each.draws
+    )  # fmt: skip
+    return Shown(
+        words, ("change", "processes a side", "draws", "SLOWER", "FASTER", "SAME", "AMBIGUOUS"), rows
+    )
