@@ -10,6 +10,7 @@ TRITON ?= triton==3.6.0
 .PHONY: report test check lab setup run pages clean
 
 report: run pages
+	@echo "To run workbench yourself: . .venv/bin/activate, or $(BIN)/workbench"
 
 # 0: nothing against, 1: something found, 3: not enough data. All of them make a report; 2 does not.
 run: .venv/measuring
@@ -17,7 +18,7 @@ run: .venv/measuring
 		$(foreach version,$(VERSIONS),--environment 'flashinfer==$(version) $(TRITON_KERNELS)'); test $$? -ne 2
 
 pages: .venv/measuring
-	$(BIN)/workbench report --results results --results results/local --site site
+	$(BIN)/workbench report --results results $$(test -d results/local && echo --results results/local) --site site
 
 test: .venv/measuring
 	$(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout 120 tests notebooks
@@ -26,12 +27,13 @@ check: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests -m "not slow"
+	$(BIN)/python -m pytest tests -m "not slow and not network"
 
 lab: .venv/measuring
 	$(BIN)/jupyter lab notebooks
 
 setup: .venv/measuring
+	@echo "Ready. To run workbench yourself: . .venv/bin/activate, or $(BIN)/workbench"
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'

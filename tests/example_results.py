@@ -1,12 +1,17 @@
 """Made-up results for tests of the pages: every outcome, flaky trials, hostile text. Nothing was measured."""
 
 import random
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial, save
 
 OLD, NEW = "example 1", "example 2"
+STACKS = (
+    "sglang 0.5.11",
+    "sglang 0.5.12",
+)  # the names that a page asks for; all that is said of them is made up
 GPUS = ("Example GPU A", "Example GPU B")
 TOKENS = (1, 16, 128, 1024, 8192)
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> & "quoted" ' + (
@@ -17,6 +22,7 @@ SIGNATURES = {
     OLD: "(input, global_scale=None, sf_vec_size: int = 16, is_sf_swizzled_layout: bool = True)",
     NEW: "(input, global_scale=None, sf_vec_size: int = 16, backend=1, is_sf_swizzled_layout: bool = False)",
 }
+SIGNATURES |= dict.fromkeys(STACKS, SIGNATURES[OLD])
 BAD = {
     "wrong_numbers": ("check", "worst row is off by 0.91, allowed 0.02"),
     "measurement_invalid": ("time", "35.1 TB/s, the hardware has 4.8"),
@@ -42,7 +48,7 @@ def results() -> Results:
 def few() -> Results:
     """Enough for every page to have something on it, and quick to draw."""
     first = [result for result in _ladder() if result.trial.gpu == GPUS[0] and result.trial.mode == "eager"]
-    return Results(tuple([*first, *_bad()[-2:]]))
+    return Results(tuple([*_stacks(), *first[:2], *_bad()[-2:]]))
 
 
 def written(folder: Path, chosen: Results | None = None) -> Path:
@@ -87,6 +93,22 @@ def _ladder() -> list[Result]:
             found.append(
                 one("example_quantize", case, environment, mode=mode, gpu=gpu, stage="done", time=time)
             )
+    return found
+
+
+def _stacks() -> list[Result]:
+    """Two environments with pins, as a stack's are, measured by turns and each against itself."""
+    found = []
+    for seed, name in enumerate(STACKS):
+        trial = Trial("example_quantize", {"tokens": 16, "hidden": 2880}, "eager", name, GPUS[0])
+        facts = _provenance(trial)
+        facts["environment"]["hash"] = f"{seed}" * 64
+        facts["environment"]["pins"] = {
+            "example-kernels": {"pinned": f"=={seed}", "has": "2.0.0", "state": "met"}
+        }
+        for number, (arm, generation, visit) in enumerate(product("ab", (1, 2, 3), (1, 2)), start=1):
+            turn = dict(arm=arm, generation=generation, visit=visit, attempt=number, provenance=facts)
+            found.append(one(trial.kernel, trial.case, name, time=timed(12.0, 1.0, seed + number), **turn))
     return found
 
 

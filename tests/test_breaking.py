@@ -107,6 +107,7 @@ ENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_attacks_us_has_its_row_and_its_neighbour_does_not_suffer(tmp_path, mine, monkeypatch):
     monkeypatch.setattr(workers, "BEGIN_S", 1.0)
     cases = planning.from_file(ZOO / "hostile.py").cases
@@ -191,6 +192,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "says"), BROKEN.items())
 def test_a_kernel_file_that_breaks_the_contract_is_refused_before_anything_runs(
     tmp_path, text, says, monkeypatch
@@ -254,6 +256,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_in_the_middle_stops_the_run_and_loses_nothing(tmp_path, mine):
     file, results = (
         kernel_file(tmp_path, RIGHT.replace("dict(n=4)", "*[dict(n=n) for n in range(9)]")),
@@ -286,6 +289,7 @@ def test_a_disk_that_fills_up_in_the_middle_stops_the_run_and_loses_nothing(tmp_
     assert not mine()
 
 
+@pytest.mark.slow
 def test_a_failed_write_does_not_cut_off_what_another_run_has_written(tmp_path):
     """Its size before the write is no longer its size when the write fails, unless the others are kept out."""
     file, saved = tmp_path / "a.jsonl", 0
@@ -318,6 +322,7 @@ def fails(file):
     os.write = write
 
 
+@pytest.mark.slow
 def test_two_runs_into_one_folder_lose_nothing(tmp_path, mine):
     file = kernel_file(tmp_path, RIGHT.replace("dict(n=4)", "*[dict(n=n) for n in range(12)]"))
     both = [command(file, tmp_path / "r") for _ in range(2)]
@@ -647,6 +652,7 @@ def test_a_kernel_file_changed_under_a_run_is_not_run_under_its_old_name(tmp_pat
     assert go(file, tmp_path / "r").outcomes == {"ok": 3}
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps_changes_no_time(tmp_path, monkeypatch):
     jumps = iter(range(10**9, 0, -(10**6)))
     monkeypatch.setattr(time, "time", lambda: float(next(jumps)))
@@ -680,6 +686,7 @@ def test_a_signature_does_not_tell_who_the_user_is(monkeypatch):
     records._private.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "variables"),
     [
@@ -697,6 +704,7 @@ def test_it_runs_as_it_always_does(tmp_path, mine, flags, variables):
     assert not mine()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_crash_of_a_kernel(tmp_path, closed):
     arguments = [
@@ -713,6 +721,7 @@ def test_closed_streams_are_no_crash_of_a_kernel(tmp_path, closed):
     assert standings(tmp_path / "r") == {"n=4": "ok"}
 
 
+@pytest.mark.slow
 def test_what_called_code_says_does_not_steer_the_terminal(tmp_path):
     cases = tmp_path / "c.json"
     cases.write_text('[{"how": "terminal", "place": 0}]')
@@ -725,6 +734,7 @@ def test_what_called_code_says_does_not_steer_the_terminal(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whatever_ends_the_runner_ends_its_workers(tmp_path, mine, ending):
     cases = tmp_path / "c.json"

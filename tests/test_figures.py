@@ -8,6 +8,7 @@ import pytest
 from workbench.figures import ends, floor_share, latency, side_by_side, timed_kernels
 from workbench.results import Results
 from workbench.showing import panels
+from workbench.showing.beside import apart
 from workbench.showing.plot import Plot, rounded
 from workbench.showing.timings import timings
 
@@ -45,6 +46,27 @@ def test_versions_beside_each_other_are_no_verdict(results: Results) -> None:
     assert "No verdict" in plot.note
     assert list(plot.frame()["samples"]) == ["21 | 21"] * 20
     assert "ratio" in plot.heads
+
+
+def test_what_two_names_share_is_said_once() -> None:
+    names = ("flashinfer 0.6.8 + x 1 + y 2", "flashinfer 0.6.11 + x 1 + y 2")
+    assert apart(*names) == (("flashinfer 0.6.8", "flashinfer 0.6.11"), ["both + x 1 + y 2"])
+    assert apart("a", "a") == (("a", "a"), [])
+    time = examples.timed(5.0, 1.0, 1)
+    results = [
+        examples.one("k", {"tokens": n, "hidden": 7}, name, mode=mode, time=time)
+        for n in (1, 2) for name in names for mode in ("eager", "graph")
+    ]  # fmt: skip
+    plot = side_by_side(Results(tuple(results)), "k", *names)
+    assert plot.title == "k: flashinfer 0.6.8 beside flashinfer 0.6.11, both + x 1 + y 2, Example GPU A"
+    left, right = plot.draw().axes
+    assert [each.get_title(loc="left") or each.get_title() for each in (left, right)] == ["eager", "graph"]
+    assert [label.get_text() for label in left.get_yticklabels()] == ["tokens=1", "tokens=2"]
+
+
+def test_nothing_is_cut_without_a_mark() -> None:
+    assert panels.wrapped("one two three four", 8, 2) == "one two\nthree …"
+    assert "…" not in panels.wrapped("one two three four", 10, 2)
 
 
 def test_one_sided_times_are_left_out_and_said(results: Results) -> None:

@@ -42,6 +42,7 @@ def by_turns(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_an_environment_against_itself(by_turns):
     found = by_turns("misbehaving", [{"how": "right", "place": 0}, {"how": "right", "place": 2}])
     assert len(found) == 2 * 2 * 2 * 2  # cases, arms, generations, visits
@@ -53,6 +54,7 @@ def test_an_environment_against_itself(by_turns):
     assert [change.processes for change in changes] == [(2, 2), (2, 2)]
 
 
+@pytest.mark.slow
 def test_a_side_that_fails_costs_its_own_visits_of_that_question_alone(by_turns):
     found = by_turns("misbehaving", [{"how": "segfaults", "place": 6}, {"how": "right", "place": 7}])
     crashed = [each for each in found if each.trial.case["how"] == "segfaults"]

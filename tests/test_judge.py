@@ -59,6 +59,7 @@ def test_a_component_that_is_not_there_is_told_from_one_that_does_not_import():
     here = raised("import", "ModuleNotFoundError", "No module named 'a'", "a", api="a.b.c")
     inside = raised("import", "ModuleNotFoundError", "No module named 'z'", "z", api="a.b.c")
     assert (here.outcome, here.reason) == (Outcome.MISSING, "component_missing")
+    assert "--environment a==X, or for `here`: pip install -e '.[measure]'" in here.detail
     assert inside.outcome == Outcome.FAILED
 
 
@@ -74,3 +75,9 @@ def test_leaving_the_process_is_a_crash_of_the_called_code():
 
 def test_a_detail_is_capped():
     assert len(raised("first_call", "ValueError", "x" * 100_000).detail) <= 500
+
+
+@pytest.mark.parametrize(("as_far", "says"), [(1, "1 element as far off"), (8, "8 elements as far off")])
+def test_elements_are_counted_in_words(as_far, says):
+    worst = {"column": 3, "of": 9, "got": 1.0, "wanted": 2.0, "as_far": as_far}
+    assert says in judge(done({**RIGHT, "right": False, "error": 0.5, "worst": worst})).detail

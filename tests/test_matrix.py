@@ -4,12 +4,14 @@ import re
 import example_results as examples
 import pytest
 
-from workbench import untrusted
+from workbench import difference, untrusted
+from workbench.findings import Findings
 from workbench.matrix import Matrix
 from workbench.results import Outcome, Result, Results, Trial
 from workbench.showing import legend
 from workbench.showing.signatures import differences, parameters
 from workbench.sources import Sources
+from workbench.stacks import Difference, Pins
 from workbench.versions import Versions
 
 SIMULATED = {  # how linear RGB is seen (Machado, Oliveira and Fernandes 2009, severity 1)
@@ -51,15 +53,90 @@ def test_ink_can_be_read() -> None:
 
 
 def test_says_in_text_how_trials_ended(matrix: Matrix) -> None:
-    assert repr(matrix).startswith("Matrix of 23 rows, 5 columns: 52 ok, 1 wrong")
-    assert repr(matrix).endswith("50 not run, 1 flaky")
+    assert repr(matrix).startswith("Matrix of 23 rows, 5 columns, 66 trials: 52 ok, 1 wrong")
+    assert repr(matrix).endswith("1 not run, 1 flaky")
 
 
-def test_what_nobody_ran_is_not_run(matrix: Matrix) -> None:
+def test_what_nobody_planned_is_empty_and_not_counted(matrix: Matrix) -> None:
     row = next(row for row in matrix.rows if row.case == "batch=1, length=131072")
-    assert [legend.word(square) for square in row.squares][1:] == ["not run"] * 4
+    assert [legend.word(square) for square in row.squares][1:] == ["not planned"] * 4
     assert legend.word(row.squares[0]) == "crashed, flaky 2/5"
-    assert matrix.frame().loc["example_attention", "batch=1, length=131072", "eager"].iloc[1] == "not run"
+    assert matrix.frame().loc["example_attention", "batch=1, length=131072", "eager"].iloc[1] == "not planned"
+    assert sum(legend.counted(matrix.squares).values()) == 66 + 1  # and once more for the flaky one
+    page, text = matrix._repr_html_(), matrix.text()
+    assert "<strong>66 trials</strong>" in page
+    assert "not planned: no run had this trial in its plan" in text and "- not run: planned" in text
+
+
+def test_a_machine_without_a_gpu_is_named_and_comes_last() -> None:
+    trials = [examples.one("k", {"n": 1}, name, gpu=gpu) for name in ("a", "b") for gpu in ("none", "Z 1")]
+    found = Matrix(Results(tuple(trials)))
+    assert [head[1] for head in found.heads] == ["Z 1", "Z 1", "none", "none"]
+    shown = found._repr_html_() + found.text() + repr(Sources(found.results))
+    assert "a (no GPU)" in found.text() and "<small>no GPU</small>" in found._repr_html_()
+    assert "none" not in shown.replace("text-decoration: none", "").replace("none;", "")
+
+
+def test_a_choice_that_leaves_nothing_says_what_there_is(matrix: Matrix) -> None:
+    none = Matrix(matrix.results.only(kernel=["nonsense"]))
+    assert none.text().startswith(
+        "66 trials, none of kernel 'nonsense'; there are example_attention, example_"
+    )
+    assert "none of kernel" in none._repr_html_() and "none of kernel" in repr(none)
+    both = matrix.results.only(kernel=["example_quantize"], mode=["piecewise"])
+    assert both.nothing == "40 trials, none of mode 'piecewise'; there are eager, graph"
+
+
+def test_without_our_style_words_do_not_run_together(matrix: Matrix) -> None:
+    bare = re.sub(r"<style>.*?</style>", "", matrix._repr_html_())
+    assert not re.search(r"\w<(small|b)>|</span><span", bare)
+
+
+def test_marks_lead_to_what_they_mean() -> None:
+    marked = examples.one("k", {"n": 1}, "a", marks=["a trimmed module"])
+    page = Matrix(Results((marked,)))._repr_html_()
+    (goal,) = re.findall(r'class="dagger" href="#([^"]+)"', page)
+    assert re.search(rf'id="{goal}".*?a trimmed module', page)
+
+
+def test_findings_count_what_speaks_against_an_environment(matrix: Matrix) -> None:
+    lines = Findings(matrix.results).lines
+    assert "example_attention: missing (api_changed), 1 of 23 trials on Example GPU A, in example 2" in lines
+    flaky = next(line for line in lines if "illegal_memory_access" in line)
+    assert "2 of 23 trials" in flaky and "1 of them not each time" in flaky
+    assert not [line for line in lines if "unsupported" in line or "not run" in line]
+    assert "nothing is found" in repr(Findings(Results()))
+    calm = Findings(Results((examples.one("k", {"n": 1}, "a"),)))
+    assert repr(calm) == "1 trials: 1 ok. Nothing speaks against an environment."
+    assert not re.search(r"<script|[\x1b\x00]", Findings(matrix.results)._repr_html_())
+
+
+def two_locks() -> Results:
+    """One name, two locks: a repacked wheel, or another machine's torch."""
+    trials = []
+    for mark, version in (("aaaa0000", "1"), ("bbbb0000", "2")):
+        lock = {
+            "name": "e",
+            "hash": mark * 8,
+            "packages": {"lib": version},
+            "pins": {"lib": {"pinned": version}},
+        }
+        known = {"environment": lock, "started": f"2026-01-0{version}T00:00:00Z"}
+        found = {"api": "lib.f", "signature": f"(a, b{version})"}
+        trials.append(examples.one("k", {"n": 1}, "e", provenance=known, found=found))
+    return Results(tuple(trials))
+
+
+def test_what_two_locks_of_one_name_have_is_not_merged() -> None:
+    shown = Versions(two_locks())
+    assert shown.environments == ["e [aaaa0000]", "e [bbbb0000]"]
+    assert shown.packages == {"lib": {"e [aaaa0000]": "1", "e [bbbb0000]": "2"}}
+    assert [row[:3] for row in shown.changes] == [("k", "e [aaaa0000]", "e [bbbb0000]")] * 2
+    locks = difference.locks_of(two_locks())
+    assert [lock["packages"]["lib"] for lock in locks.values()] == ["1", "2"]
+    assert difference.newest(locks, "e")["packages"]["lib"] == "2"
+    assert "e [bbbb0000]: pins" in Pins(two_locks())._repr_html_()
+    assert Difference(two_locks(), "e [aaaa0000]", "e").question.startswith("more than FlashInfer changed")
 
 
 def test_columns_are_in_natural_order() -> None:
@@ -88,7 +165,7 @@ def test_refuses_unknown_columns() -> None:
 def test_every_square_leads_somewhere(matrix: Matrix) -> None:
     page = matrix._repr_html_()
     marks, goals = re.findall(r' id="([^"]+)"', page), re.findall(r'href="#([^"]+)"', page)
-    assert len(goals) == len(matrix.squares)
+    assert len(goals) == len(matrix.squares)  # a square that nobody planned leads to the legend
     assert set(goals) <= set(marks)
     assert len(marks) == len(set(marks))
 
@@ -120,7 +197,7 @@ def test_terminal_escapes_do_not_reach_the_terminal(matrix: Matrix) -> None:
 def test_text_has_grid_legend_and_reasons(matrix: Matrix) -> None:
     text = matrix.text()
     assert "column 1: example 1 on Example GPU A" in text
-    assert re.search(r"1 +131072 +eager +C~ +-", text)
+    assert re.search(r"eager +1 +131072 +C~ +·", text)
     assert "H hung: ended by the time limit" in text
     assert "H hung: hang_timeout at first_call (1 trial)" in text
     assert "no fact for 120 s" in text

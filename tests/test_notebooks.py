@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import example_results as examples
@@ -46,24 +45,39 @@ def test_committed_notebooks_hold_only_what_is_stable(file: Path) -> None:
     assert shown or file.stem == "00_measure"  # that one speaks of the machine it runs on
 
 
+@pytest.mark.slow
 def test_pages_go_stale_with_their_results(tmp_path: Path) -> None:
-    """nbval passes on notebooks that show the results as they are, and fails each once one line changes."""
+    """nbval passes on pages that show the results as they are, and fails in each page once one line changes.
+
+    All pages are one notebook here: a process of its own for each takes most of the time.
+    """
     fresh, stale = tmp_path / "fresh", tmp_path / "stale"
     (fresh / "notebooks").mkdir(parents=True)
-    for file in FILES[1:]:
-        shutil.copy(file, fresh / "notebooks")
-    examples.written(fresh / "results", examples.few())
+    pages, cells = _all_in_one(FILES[1:])
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), fresh / "notebooks" / "all.ipynb")
+    examples.written(fresh / "results" / "h200-by-turns", examples.few())  # one page reads this set alone
     refresh(fresh / "notebooks")
     shutil.copytree(fresh, stale)
-    _change_one_line(stale / "results" / "example.jsonl")
-    with ThreadPoolExecutor() as both:
-        passed, failed = both.map(_nbval, (fresh, stale))
-    assert passed.returncode == 0, passed.stdout[-3000:]
-    assert failed.returncode == 1, failed.stdout[-3000:]
-    named = set(re.findall(r"FAILED \S*?(\w+)\.ipynb::", failed.stdout))
-    assert named == {file.stem for file in FILES[1:]}
+    _change_one_line(stale / "results" / "h200-by-turns" / "example.jsonl")
+    done = _nbval(tmp_path, "fresh/notebooks", "stale/notebooks")
+    assert done.returncode == 1, done.stdout[-3000:]
+    failed = re.findall(r"FAILED (\w+)/notebooks/all\.ipynb::Cell (\d+)", done.stdout)
+    assert {folder for folder, _ in failed} == {"stale"}, done.stdout[-3000:]
+    assert {pages[int(cell)] for _, cell in failed} == {file.stem for file in FILES[1:]}
 
 
+def _all_in_one(files: list[Path]) -> tuple[list[str], list[nbformat.NotebookNode]]:
+    """The page that each code cell is of, and the cells; a page begins with its parameters."""
+    pages, cells = [], []
+    for file in files:
+        for cell in nbformat.read(file, 4).cells:
+            if cell.cell_type == "code":
+                pages.append(file.stem)
+                cells.append(nbformat.v4.new_code_cell(cell.source))
+    return pages, cells
+
+
+@pytest.mark.slow
 def test_refreshing_twice_changes_nothing(tmp_path: Path) -> None:
     source = (
         "import sys\nfrom workbench.figures import latency\nfrom workbench.results import load\n"
@@ -79,7 +93,21 @@ def test_refreshing_twice_changes_nothing(tmp_path: Path) -> None:
     assert b"image/png" not in once and b"to stderr\\n" not in once
 
 
-def _nbval(folder: Path) -> subprocess.CompletedProcess[str]:
+def test_the_measuring_page_starts_as_the_makefile_does() -> None:
+    from workbench import environments
+
+    makefile = (NOTEBOOKS.parent / "Makefile").read_text()
+    versions, others = (
+        re.search(rf"^{name} := (.*)", makefile, re.M)[1] for name in ("VERSIONS", "TRITON_KERNELS")
+    )
+    wanted = [f"flashinfer=={version} {others}" for version in versions.split()]
+    held: dict[str, object] = {}
+    exec(nbformat.read(FILES[0], 4).cells[1].source, held)
+    assert held["environments"] == wanted
+    assert all(environments.parse(spec) for spec in wanted)
+
+
+def _nbval(folder: Path, *notebooks: str) -> subprocess.CompletedProcess[str]:
     options = [
         "--nbval",
         "--nbval-current-env",
@@ -89,7 +117,7 @@ def _nbval(folder: Path) -> subprocess.CompletedProcess[str]:
         "-rf",
         "-q",
     ]
-    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", *options, "notebooks"]
+    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", *options, *notebooks]
     alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # others cost seconds of start
     return subprocess.run(
         command, cwd=folder, env=alone, capture_output=True, text=True, timeout=250, check=False

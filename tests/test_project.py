@@ -42,7 +42,7 @@ def test_the_host_imports_nothing_that_is_measured(module):
     assert done.stdout.strip() == "[]"
 
 
-SHOWING = ("matrix", "figures", "report", "versions", "sources", "difference", "comparison")
+SHOWING = ("findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison")
 MEASURING = ("runner", "workers", "planning", "records", "judge", "canary", "prebuilt", "environments")
 
 
@@ -64,6 +64,11 @@ def test_the_command_starts_at_once():
         )
         times.append(time.perf_counter() - start)
     assert min(times) < 0.4  # 0.2 s on an idle machine; here other tests may run beside it
+
+
+def test_the_command_knows_its_version():
+    done = subprocess.run([sys.executable, "-m", "workbench", "--version"], capture_output=True, text=True)
+    assert re.fullmatch(r"workbench \d+\.\d+\S*\n", done.stdout)
 
 
 COMMANDS = sorted(file.stem for file in (ROOT / "workbench" / "commands").glob("[!_]*.py"))

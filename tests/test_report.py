@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import example_results as examples
 import nbformat
 import pytest
 
+from workbench import cli
 from workbench.report import Report, render, render_all
 from workbench.showing import pages
 from workbench.showing.executed import NotebookDied, execute
@@ -65,6 +67,7 @@ def page(request: pytest.FixtureRequest, made: tuple[Report, object]) -> str:
     return (made[0].folder / f"{request.param}.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_failing_page_does_not_lose_the_others(made: tuple[Report, list[tuple[int, int, str]]]) -> None:
     report, told = made
     assert told == [(place, len(PAGES), name) for place, name in enumerate(PAGES)]
@@ -76,6 +79,7 @@ def test_a_failing_page_does_not_lose_the_others(made: tuple[Report, list[tuple[
     assert "05_dies.html: NotebookDied" in str(report)
 
 
+@pytest.mark.slow
 def test_pages_that_failed_say_why(made: tuple[Report, object]) -> None:
     raised, died = ((made[0].folder / f"{name}.html").read_text() for name in PAGES[3:])
     assert "This page could not be made" in raised and "ValueError" in raised
@@ -83,6 +87,7 @@ def test_pages_that_failed_say_why(made: tuple[Report, object]) -> None:
     assert str(Path(sys.prefix)) not in raised + died
 
 
+@pytest.mark.slow
 def test_pages_load_nothing(page: str) -> None:
     read = Reader(page)
     assert not read.every("script", "iframe", "object", "embed", "video", "audio", "base", "form")
@@ -93,6 +98,7 @@ def test_pages_load_nothing(page: str) -> None:
     assert "default-src 'none'" in read.every("meta")[2]["content"]
 
 
+@pytest.mark.slow
 def test_pages_can_be_read_by_all(page: str) -> None:
     read = Reader(page)
     assert read.every("html") == [{"lang": "en"}]
@@ -105,6 +111,7 @@ def test_pages_can_be_read_by_all(page: str) -> None:
     assert len(read.every("table")) == len(read.every("caption"))
 
 
+@pytest.mark.slow
 def test_links_lead_somewhere(page: str, made: tuple[Report, object]) -> None:
     read = Reader(page)
     marks = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
@@ -113,11 +120,13 @@ def test_links_lead_somewhere(page: str, made: tuple[Report, object]) -> None:
         assert link[1:] in marks if link.startswith("#") else (made[0].folder / link).is_file()
 
 
+@pytest.mark.slow
 def test_pages_are_fit_to_be_mailed(page: str) -> None:
     assert len(page.encode()) < pages.LARGEST
     assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
 
 
+@pytest.mark.slow
 def test_pages_show_outputs_not_code(made: tuple[Report, object]) -> None:
     matrix, performance = ((made[0].folder / f"{name}.html").read_text() for name in MADE[:2])
     assert "crashed, flaky 2/5" in matrix
@@ -126,8 +135,11 @@ def test_pages_show_outputs_not_code(made: tuple[Report, object]) -> None:
     assert "No verdict: figures of one process each" in performance
 
 
+@pytest.mark.slow
 def test_index_says_what_how_old_and_what_failed(made: tuple[Report, object]) -> None:
     index = (made[0].folder / "index.html").read_text()
+    assert "What speaks against an environment:" in index
+    assert "example_attention: hung (hang_timeout), 1 of 23 trials on Example GPU A, in example 2" in index
     for name in PAGES:
         assert f'href="{name}.html"' in index
     assert "each square leads to its reason" in index
@@ -136,6 +148,7 @@ def test_index_says_what_how_old_and_what_failed(made: tuple[Report, object]) ->
     assert "<script>" not in index
 
 
+@pytest.mark.slow
 def test_one_notebook_is_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative folders are the caller's; a `python3` of somebody's own does not win."""
     _spoil_jupyter(tmp_path / "jupyter")
@@ -152,18 +165,21 @@ def test_one_notebook_is_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "All pages" not in text
 
 
+@pytest.mark.slow
 def test_a_cell_past_its_limit_is_a_failure(tmp_path: Path) -> None:
     file = notebook(tmp_path / "sleeps.ipynb", "x = 1", "import time\ntime.sleep(60)")
     with pytest.raises(Exception, match=r"(?i)time"):
         execute(file, {}, limit_s=2)
 
 
+@pytest.mark.slow
 def test_a_dead_process_is_not_a_page(tmp_path: Path) -> None:
     with pytest.raises(NotebookDied):
         render(notebook(tmp_path / "dies.ipynb", "x = 1", "import os\nos.abort()"), tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.slow
 def test_too_large_is_refused() -> None:
     cells = [nbformat.v4.new_markdown_cell("# Large\n\n" + "words " * 400_000)]
     with pytest.raises(ValueError, match="choose fewer"):
@@ -182,6 +198,20 @@ def test_no_notebooks_is_an_error(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_age_is_said(days: tuple[str, str] | None, said: str) -> None:
     assert pages.age(days).startswith(said)
+
+
+def test_data_of_today_is_of_today() -> None:
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert pages.age((today, today)) == f"Data of {today}, the newest from today when this was made."
+
+
+def test_a_folder_that_is_not_there_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = ["--site", str(tmp_path / "site")]
+    assert cli.main(["report", "--results", str(tmp_path / "nowhere"), *site]) == 2
+    assert "nowhere" in capsys.readouterr().err
+    assert cli.main(["report", "--results", str(tmp_path), "--mode", "grpah", *site]) == 2
+    assert "there are eager, graph" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
 
 
 def _spoil_jupyter(folder: Path) -> None:

@@ -8,7 +8,17 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from workbench.results import LONGEST_LINE, OUTCOME_OF_REASON, Outcome, Result, Trial, load, parse, save
+from workbench.results import (
+    LONGEST_LINE,
+    OUTCOME_OF_REASON,
+    Outcome,
+    Result,
+    Standing,
+    Trial,
+    load,
+    parse,
+    save,
+)
 
 TRIAL = Trial("matmul", {"tokens": 16}, "eager", "example 1", "cpu")
 OK = Result(TRIAL, run="r1", outcome=Outcome.OK, reason="ok", time={"samples_us": [1.0, 2.0, 3.0]})
@@ -105,6 +115,47 @@ def test_a_planned_line_gives_way_to_an_attempt():
 
 def test_an_attempt_that_did_not_run_says_nothing_against_one_that_did():
     assert standing(Outcome.OK, Outcome.NOT_RUN).word == "ok"
+
+
+def at(outcome, kernel="k1", lock="e1", started="2026-01-01", attempt=1, **facts):
+    known = {"environment": {"hash": lock}, "started": started}
+    time = OK.time if outcome == Outcome.OK else {}
+    return replace(
+        OK, outcome=outcome, time=time, kernel_hash=kernel, provenance=known, attempt=attempt, **facts
+    )
+
+
+@pytest.mark.parametrize("older", [dict(kernel="k0"), dict(lock="e0")])
+def test_attempts_at_an_earlier_version_are_counted_and_not_judged(older):
+    old, new = at(Outcome.CRASHED, **older), at(Outcome.OK, started="2026-01-02")
+    for order in ((old, new), (new, old)):  # files are read by name, not by age
+        found = Standing.of(list(order))
+        assert (found.word, found.tried, found.earlier) == ("ok", 1, 1)
+    undone = at(Outcome.CRASHED, **older, started="2026-01-03")
+    assert (
+        Standing.of([old, new, undone]).outcome == Outcome.CRASHED
+    )  # somebody went back, and that is what is
+
+
+def test_visits_of_interleaved_processes_are_attempts_at_one_trial():
+    visits = [at(Outcome.OK, generation=n, visit=1, arm="a", inputs_hash=str(n)) for n in (1, 2)]
+    found = Standing.of([*visits, at(Outcome.WRONG, generation=2, visit=2, arm="b")])
+    assert (found.word, found.earlier) == ("flaky 1/3 wrong", 0)
+
+
+def test_an_environment_that_could_not_be_made_says_nothing_of_one_that_was():
+    assert Standing.of([at(Outcome.OK), at(Outcome.NOT_BUILT, lock="", started="2026-01-09")]).word == "ok"
+    assert Standing.of([at(Outcome.NOT_BUILT, lock="")]).outcome == Outcome.NOT_BUILT
+
+
+def test_a_plan_of_a_newer_version_does_not_hide_what_is_known():
+    assert Standing.of([at(Outcome.OK), at(Outcome.NOT_RUN, kernel="k2", attempt=0)]).word == "ok"
+
+
+def test_a_changed_call_speaks_against_a_version_and_a_refusal_does_not():
+    assert Standing.of([replace(at(Outcome.MISSING), reason="api_changed")]).against
+    assert not Standing.of([replace(at(Outcome.MISSING), reason="component_missing")]).against
+    assert not Standing.of([at(Outcome.UNSUPPORTED)]).against
 
 
 def test_every_reason_has_an_outcome_and_every_outcome_a_reason():

@@ -62,6 +62,7 @@ def strangers():
     return found
 
 
+@pytest.mark.slow
 def test_every_way_to_fail_has_its_own_row_and_neighbours_are_untouched(zoo):
     results = zoo()
     trials = {trial.case["place"]: standing for trial, standing in results.trials().items()}
@@ -75,12 +76,14 @@ def test_every_way_to_fail_has_its_own_row_and_neighbours_are_untouched(zoo):
     assert not strangers()
 
 
+@pytest.mark.slow
 def test_what_was_printed_is_kept_and_capped(zoo):
     (result,) = [each for each in zoo(how=["floods"]) if each.attempt]
     assert "a flood of words" in result.stdout
     assert len(result.stdout) < 10_000
 
 
+@pytest.mark.slow
 def test_stacks_of_a_hang_are_kept(zoo):
     (result,) = [each for each in zoo(how=["hangs"]) if each.attempt]
     assert "_hangs" in result.stderr
@@ -138,6 +141,7 @@ def test_without_a_gpu_a_kernel_for_one_is_found_and_not_run(tmp_path):
     assert result.found["signature"] == "(x, /)"
 
 
+@pytest.mark.slow
 def test_limits_are_per_stage(zoo):
     (result,) = [each for each in zoo(how=["hangs"], limits_s={"first_call": 0.5}) if each.attempt]
     assert "first_call: not done after 0.5 s" in result.detail
@@ -187,14 +191,17 @@ def squares(results):
     return {trial.label: standing.word for trial, standing in load(results).trials().items()}
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_gives_the_same_matrix(tmp_path):
     whole = tmp_path / "whole"
     start(whole).communicate(timeout=120)
     broken = tmp_path / "broken"
     moments = random.Random(7)
-    for _ in range(6):
+    for turn in range(6):
         process = start(broken)
         time.sleep(moments.uniform(0.2, 4))
+        while turn == 5 and not [each for each in load(broken) if each.attempt]:
+            time.sleep(0.1)  # on a busy machine nothing may have been done so far
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert set(squares(broken)) in (set(), set(squares(whole)))  # a row for each trial, or not begun
@@ -207,6 +214,7 @@ def test_killed_at_random_moments_and_resumed_it_gives_the_same_matrix(tmp_path)
     assert not load(broken).problems
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_stops(tmp_path):
     process = start(tmp_path / "r")
     time.sleep(3)

@@ -13,18 +13,25 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from workbench import commands
+from workbench import __version__, commands
 from workbench.commands._shared import TOO_LITTLE, UNUSABLE
 
 EXIT_CODES = (
     "exit codes: 0 nothing against, 1 something found, 2 bad usage or it could not run, 3 not enough data"
+)
+ABOUT = (
+    "Should the FlashInfer pin move? Times its kernels across versions and GPUs, each version in an environment of "
+    "its own, and shows where they break. `run` measures, `show` and `report` show what is stored; "
+    "`workbench COMMAND --help` has examples."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     _settle_streams()
-    options = _parser().parse_args(arguments)
+    options, extra = _parser().parse_known_args(arguments)
+    if extra:
+        options.parser.error(_left_over(extra))
     try:
         return options.run(options)
     except BrokenPipeError:  # whoever read us has seen enough, as in `| head`
@@ -54,8 +61,16 @@ def _settle_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _left_over(words: Sequence[str]) -> str:
+    """A shell makes several words of one that has blanks and no quotes."""
+    stray = [word for word in words if not word.startswith("-")]
+    quotes = "; an environment of several requirements stands in quotes: --environment 'A==1 B==2'"
+    return f"unrecognized arguments: {' '.join(words)}" + (quotes if stray else "")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="workbench", description=__doc__, epilog=EXIT_CODES)
+    parser = argparse.ArgumentParser(prog="workbench", description=ABOUT, epilog=EXIT_CODES)
+    parser.add_argument("--version", action="version", version=f"workbench {__version__}")
     added = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in sorted(found.name for found in pkgutil.iter_modules(commands.__path__)):
         if not name.startswith("_"):
@@ -69,9 +84,10 @@ def _add(added: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str
     parser = added.add_parser(
         name,
         help=does,
+        usage=getattr(command, "USAGE", None),
         description=does,
         epilog=f"{command.EXAMPLES}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.arguments(parser)
-    parser.set_defaults(run=command.run)
+    parser.set_defaults(run=command.run, parser=parser)

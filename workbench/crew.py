@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import signal
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +19,7 @@ from workbench.workers import LIMITS_S, Told, Worker
 CRASHES = (Outcome.CRASHED, Outcome.HUNG)
 NOT_FOUND = (Outcome.FAILED, Outcome.MISSING, Outcome.CRASHED)  # as where somebody deleted the environment
 LONG_BUILD_S = 6 * 3600.0
+OUTSIDE = (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class PutOff(Exception):
@@ -61,6 +64,8 @@ class Crew:
             told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
         if told.worker_over:
             del self.workers[place]
+            if _from_outside(told):
+                time.sleep(self.options.patience_s)
         return told
 
     def close(self, *places: str) -> None:
@@ -159,6 +164,11 @@ class Crew:
         with contextlib.suppress(Exception):  # a user's function; it was sound when the plan was made
             return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
         return None
+
+
+def _from_outside(told: Told) -> bool:
+    """Whether it ended as those do whom somebody ends: the guard gone, or by a signal that no kernel sends itself."""
+    return told.end is None and told.killed is None and told.code in (None, *(-each for each in OUTSIDE))
 
 
 def _with_its_end(judgement: Judgement, told: Told) -> Judgement:

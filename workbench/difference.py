@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.results import Results
+from workbench.showing import contents
 from workbench.showing.tables import text_table
 from workbench.untrusted import natural, plain
 
@@ -72,13 +73,20 @@ def lock_text(lock: Lock) -> str:
 
 
 def locks_of(results: Results) -> dict[str, Lock]:
-    """Environment name -> its newest lock that says which packages it has."""
+    """Environment name -> a lock that says which packages it has; a name with several locks has an entry for each."""
     found: dict[str, Lock] = {}
-    for result in sorted(results, key=lambda each: str(each.provenance.get("started", ""))):
-        lock = result.provenance.get("environment")
-        if isinstance(lock, dict) and isinstance(lock.get("packages"), dict):
-            found[result.trial.environment] = lock
+    for name, members in contents.named(results).items():
+        for result in members:
+            lock = result.provenance.get("environment")
+            if isinstance(lock, dict) and isinstance(lock.get("packages"), dict):
+                found[name] = {**lock, "name": name}
     return found
+
+
+def newest(locks: Mapping[str, Lock], name: str) -> Lock | None:
+    """The lock that a name means: its own, or the newest of several."""
+    found = contents.newest(locks, name)
+    return None if found is None else locks[found]
 
 
 def same(before: Lock, after: Lock) -> bool:

@@ -30,6 +30,7 @@ PEAKS: Mapping[str, Peak] = {
     "RTX 5090": Peak(1.792, 210, 419, 1676),
     "GB10": Peak(0.273, 125, 250, 500),
 }
+UNITS = ("bf16", "fp8", "fp4", "fp32")  # what a cost may count in; of fp32 memory alone sets the floor
 FAMILIES = {8: "SM8x", 9: "SM90", 10: "SM100", 11: "SM110", 12: "SM120"}
 """By the major number: 10.0 and 10.3 are one family, 12.0 and 12.1 another."""
 

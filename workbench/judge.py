@@ -102,7 +102,11 @@ def _element(check: Mapping[str, Any]) -> str:
     if not isinstance(worst, dict):
         return ""
     place = f", column {worst.get('column')} of {worst.get('of')}"
-    return f"{place}: {worst.get('got')} for {worst.get('wanted')}, {worst.get('as_far')} as far off"
+    return f"{place}: {worst.get('got')} for {worst.get('wanted')}, {_many(worst.get('as_far'))} as far off"
+
+
+def _many(count: object) -> str:
+    return f"{count} element{'s' * (count != 1)}"
 
 
 def _raised(facts: Facts) -> tuple[str, str]:
@@ -115,9 +119,15 @@ def _raised(facts: Facts) -> tuple[str, str]:
         return "api_changed", f"find: {message}"
     missing = raised.get("missing")
     if facts.stage == "import" and name == "ModuleNotFoundError" and missing == facts.api.split(".")[0]:
-        return "component_missing", f"{missing} is not in this environment"
+        return "component_missing", f"{missing} is not in this environment; {_how_to_add(missing)}"
     reason, detail = reasons.classify(_record(facts, name, message))
     return reason, detail if reason != "unknown" and detail else said
+
+
+def _how_to_add(module: str) -> str:
+    if module == "triton_kernels":
+        return "run it with --environment 'flashinfer==X triton_kernels@sglang-kernel==Y'"
+    return f"run it with --environment {module}==X, or for `here`: pip install -e '.[measure]'"
 
 
 def _died(facts: Facts) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.results import Results, Standing, Trial
 from workbench.showing import legend, matrix_page, matrix_text
-from workbench.showing.counts import Counts
+from workbench.showing.counts import Counts, head_text
 from workbench.untrusted import natural, plain
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST_KEYS = 9  # a case with more is one text, not columns
 class Row:
     """`own` is the case without what all cases of its kernel share, which is `held`.
 
-    `names` are mode, environment or GPU, as far as they are not columns. A square nobody ran is None.
+    `names` are mode, environment or GPU, as far as they are not columns. A square nobody planned is None.
     """
 
     kernel: str
@@ -60,7 +60,7 @@ class Matrix:
     def heads(self) -> list[tuple[str, ...]]:
         """What names each column: environment and GPU, or GPU, or mode."""
         found = {self._names(trial, COLUMNS[self.columns]) for trial in self.standings}
-        return sorted(found, key=lambda names: [natural(name) for name in names])
+        return sorted(found, key=lambda names: ("none" in names, [natural(name) for name in names]))
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -81,9 +81,9 @@ class Matrix:
         """What tells a kernel's rows apart: headings and, for each row, an entry below each of them."""
         keys = list(dict.fromkeys(name for row in rows for name in row.own))
         if len(keys) > MOST_KEYS or not keys:
-            return ["case", *self.row_axes], [[row.short, *map(plain, row.names)] for row in rows]
-        entries = [[*(row.own.get(key, "-") for key in keys), *map(plain, row.names)] for row in rows]
-        return [*keys, *self.row_axes], entries
+            return [*self.row_axes, "case"], [[*map(plain, row.names), row.short] for row in rows]
+        entries = [[*map(plain, row.names), *(row.own.get(key, "-") for key in keys)] for row in rows]
+        return [*self.row_axes, *keys], entries
 
     def counts(self) -> Counts:
         """How many ended how, by kernel and column."""
@@ -97,7 +97,7 @@ class Matrix:
         names = ["kernel", "case", *self.row_axes]
         words = [[legend.word(square) for square in row.squares] for row in self.rows]
         rows = pandas.MultiIndex.from_tuples(index, names=names) if index else None
-        return pandas.DataFrame(words, rows, [" on ".join(head) for head in self.heads])
+        return pandas.DataFrame(words, rows, [head_text(head) for head in self.heads])
 
     def text(self, colour: bool = False) -> str:
         """For a terminal: letters, legend, reasons. `colour` adds the escapes that colour them."""
@@ -105,7 +105,9 @@ class Matrix:
 
     def __repr__(self) -> str:
         size = f"Matrix of {len(self.rows)} rows, {len(self.heads)} columns"
-        return f"{size}: {legend.tally(self.squares)}" if self.rows else f"{size}: no results"
+        if not self.rows:
+            return f"{size}: {self.results.nothing or 'no results'}"
+        return f"{size}, {len(self.standings)} trials: {legend.tally(self.standings.values())}"
 
     def _repr_html_(self) -> str:
         return matrix_page.page(self)

@@ -26,16 +26,21 @@ class Options:
     arms: int = 1  # of each environment; two are an A/A comparison of it with itself
     generations: int | None = None  # processes a side; None: what the effort says
     l2: str = "cold"
+    part: str = ""  # a folder below `results` for the lines of this run alone, where other nodes write, too
+    patience_s: float = 0.0  # after a death from outside: what ended the worker may be about to end us
 
 
 @dataclass
 class Summary:
-    """What a run did. Seconds by stage; `waiting` is what no stage accounts for."""
+    """What a run did, and how its plan stands now. Seconds by stage; `waiting` is what no stage accounts for."""
 
     run: str
     planned: int
     skipped: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)  # of the attempts just made
+    standing: Counter[str] = field(default_factory=Counter)  # of all trials of the plan, stored before or not
+    stored: Counter[str] = field(default_factory=Counter)  # of those that were stored before
+    against: int = 0  # trials of the plan that speak against their environment
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     wall_s: float = 0.0
     stopped: str = ""

@@ -1,6 +1,7 @@
 """A plan: which kernels, cases, modes and environments make which trials. Pure but for reading kernel files."""
 
 import hashlib
+import inspect
 import json
 import os
 import subprocess
@@ -14,10 +15,10 @@ from typing import Any
 
 from workbench import kernels
 from workbench.environments import Environment
-from workbench.gpus import Gpu
-from workbench.results import Trial, read_json
+from workbench.gpus import UNITS, Gpu
+from workbench.results import MODES as MODES
+from workbench.results import Trial, check_modes, read_json
 
-MODES = ("eager", "graph")
 MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
 READ_LIMIT_S, WAS_READ = 30, 77
 READ = """
@@ -59,7 +60,12 @@ class Planned:
 def plan(
     chosen: Iterable[Kernel], environments: Sequence[Environment], modes: Sequence[str], gpu: Gpu | None
 ) -> list[Planned]:
-    """All trials, those of one environment together, so that its worker stays warm."""
+    """All trials, those of one environment together, so that its worker stays warm.
+
+    A kernel that runs on the CPU has the mode eager alone, and no trial in others. Raises ValueError for a mode
+    that there is not.
+    """
+    check_modes(modes)
     chosen = list(chosen)
     return [
         Planned(_trial(kernel, case, mode, environment, gpu), kernel, environment, _device(kernel, gpu))
@@ -142,6 +148,7 @@ def _kernel(name: str, module: ModuleType, cases: Sequence[dict[str, Any]] | Non
 
 def _check_cost(module: ModuleType, case: dict[str, Any], name: str) -> None:
     """Now, and not in the middle of a run."""
+    _check_keys(module, case, name)
     try:
         cost = module.cost(**case)
     except Exception as problem:
@@ -152,6 +159,24 @@ def _check_cost(module: ModuleType, case: dict[str, Any], name: str) -> None:
         raise ValueError(
             f"kernel {name}: cost of {str(case)[:200]} is {str(cost)[:200]}, not bytes and flops"
         )
+    if cost.get("unit", UNITS[0]) not in UNITS:
+        raise ValueError(f"kernel {name}: cost has the unit {cost['unit']!r}; there are {', '.join(UNITS)}")
+
+
+def _check_keys(module: ModuleType, case: dict[str, Any], name: str) -> None:
+    """A case of the user's has the keys that the kernel takes, as its cost tells them."""
+    try:
+        taken = inspect.signature(module.cost).parameters.values()
+    except (TypeError, ValueError):  # no function: it is called, and that is told
+        return
+    if any(each.kind == each.VAR_KEYWORD for each in taken):
+        return
+    known = [each.name for each in taken]
+    lacks = [each.name for each in taken if each.default is each.empty and each.name not in case]
+    wrong = [f"lacks {each!r}" for each in lacks] + [f"has {each!r}" for each in case if each not in known]
+    if wrong:
+        said = f"the case {str(case)[:200]} of {name} {' and '.join(wrong)}"
+        raise ValueError(f"{said}; its keys are {', '.join(known)}")
 
 
 def _is_number(value: Any) -> bool:
@@ -182,14 +207,37 @@ def hash_of(file: Path) -> str:
     return found.hexdigest()[:12]
 
 
-def read_cases(file: str | Path) -> list[dict[str, Any]]:
-    """A user's own shapes from a JSON file: a list of objects. Raises ValueError."""
+Cases = Sequence[dict[str, Any]]
+CASES_LOOK = (
+    'a file of cases is a list, such as [{"tokens": 16, "hidden": 2880}], or one for each kernel, such as '
+    '{"fp4_quantize": [...]}'
+)
+
+
+def read_cases(file: str | Path) -> Cases | dict[str, Cases]:
+    """A user's own shapes from a JSON file: a list of objects, or one such list for each kernel by name.
+
+    Raises ValueError.
+    """
     try:
         found = read_json(Path(file).read_bytes())
     except OSError as problem:
         raise ValueError(f"{file}: {problem.strerror}") from problem
     except ValueError as problem:
-        raise ValueError(f"{file} is not JSON: {problem}") from problem
-    if not isinstance(found, list) or not found:
-        raise ValueError(f'{file} must hold a list of cases, such as [{{"tokens": 16, "hidden": 2880}}]')
+        raise ValueError(f"{file} is not JSON: {problem}; {CASES_LOOK}") from problem
+    lists = list(found.values()) if isinstance(found, dict) else [found]
+    if not lists or not all(isinstance(each, list) and each for each in lists):
+        raise ValueError(f"{file} holds no list of cases; {CASES_LOOK}")
     return found
+
+
+def check_named(cases: Cases | dict[str, Cases] | None, chosen: Sequence[str]) -> None:
+    """Raises ValueError where the file has cases for a kernel that is not run: its name may be misspelt."""
+    unknown = [name for name in cases if name not in chosen] if isinstance(cases, dict) else []
+    if unknown:
+        raise ValueError(f"there are cases for {unknown[0]!r}, which is not run; run are {', '.join(chosen)}")
+
+
+def cases_of(cases: Cases | dict[str, Cases] | None, kernel: str) -> Cases | None:
+    """The user's shapes for this kernel; None where they name none."""
+    return cases.get(kernel) if isinstance(cases, dict) else cases

@@ -1,4 +1,7 @@
-"""Says how far a run is: a bar with the time left where somebody watches, plain lines elsewhere."""
+"""Says how far a run is: a bar with the time left where somebody watches, plain lines elsewhere.
+
+Trials in a row that end alike make one line, for a reader looks for what is different.
+"""
 
 import sys
 import time
@@ -6,13 +9,17 @@ from typing import Any
 
 from workbench.untrusted import MESSAGE, plain
 
+SILENT_S = 10.0  # a line waits for others like it so long at most
+ENOUGH = 5  # trials, before the time left can be told
+
 
 class Progress:
     """`begin` names what is at work, `end` says how it went. Everything goes to stderr."""
 
     def __init__(self, total: int, quiet: bool = False):
         self.total, self.quiet, self.done = total, quiet, 0
-        self.since = time.monotonic()
+        self.since = self.said = time.monotonic()
+        self.alike: list[tuple[str, str, str]] = []  # ended alike and not said yet: where, which, how
         self.built_since: tuple[float, int] | None = None
         self.bar: Any = None
         if not quiet and sys.stderr is not None and sys.stderr.isatty():
@@ -27,7 +34,10 @@ class Progress:
             self.bar.reset(total)
 
     def say(self, text: str) -> None:
-        text = plain(text, MESSAGE)  # messages of called code come through here
+        self._say_alike()
+        self._print(plain(text, MESSAGE))  # messages of called code come through here
+
+    def _print(self, text: str) -> None:
         if self.bar is not None:
             self.bar.write(text, file=sys.stderr)
         elif not self.quiet:
@@ -44,6 +54,7 @@ class Progress:
         self.built_since = self.built_since or (time.monotonic(), made)
         since, before = self.built_since
         spent_s = time.monotonic() - since
+        self._say_alike()
         left = (
             f", about {spent_s / (made - before) * (total - made) / 60:.0f} min left" if made > before else ""
         )
@@ -53,21 +64,35 @@ class Progress:
         elif not self.quiet:
             print(f"    {text}", file=sys.stderr, flush=True)
 
-    def end(self, text: str, outcome: str) -> None:
-        self.done += 1
-        text = plain(text, MESSAGE)
+    def end(self, where: str, which: str, how: str, outcome: str) -> None:
+        """`where` is a kernel and an environment, `which` the trial among theirs, `how` what became of it."""
         self.built_since = None
+        if self.alike and (self.alike[0][0], self.alike[0][2]) != (where, how):
+            self._say_alike()
+        self.done += 1
         if self.bar is not None:
             self.bar.update()
-            if outcome != "ok":
-                self.bar.write(text, file=sys.stderr)
-        elif not self.quiet:
-            print(f"[{self.done}/{self.total}] {text}{self._left()}", file=sys.stderr, flush=True)
+        if self.bar is None or outcome != "ok":
+            self.alike.append((where, which, how))
+        if time.monotonic() - self.said > SILENT_S:
+            self._say_alike()
+
+    def _say_alike(self) -> None:
+        if not self.alike:
+            return
+        where, which, how = self.alike[0]
+        many = len(self.alike)
+        self.alike, self.said = [], time.monotonic()
+        text = plain(f"{many} trials of {where}: {how}" if many > 1 else f"{where}: {which}: {how}", MESSAGE)
+        self._print(text if self.bar is not None else f"[{self.done}/{self.total}] {text}{self._left()}")
 
     def _left(self) -> str:
+        if self.done < ENOUGH:
+            return ""
         left_s = (time.monotonic() - self.since) / self.done * (self.total - self.done)
         return f"  (about {left_s:.0f} s left)" if left_s >= 1 else ""
 
     def close(self) -> None:
+        self._say_alike()
         if self.bar is not None:
             self.bar.close()

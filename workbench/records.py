@@ -119,6 +119,8 @@ def _provenance(planned: Planned, built: Built | BuildError, gpu: Gpu | None) ->
         "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "variables": _variables(),
     }
+    if block := os.environ.get("WORKBENCH_BLOCK"):
+        facts["block"] = json.loads(block)
     if gpu:
         facts["gpu"] = {
             "name": gpu.name,

@@ -11,6 +11,7 @@ from typing import Any
 import nbformat
 from tqdm import tqdm
 
+from workbench.findings import Findings
 from workbench.results import load
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
@@ -68,13 +69,16 @@ def render_all(
     files, given = sorted(Path(notebooks).glob("*.ipynb")), _given(parameters or {})
     if not files:
         raise ValueError(f"no notebooks in {notebooks}")
-    age = pages.age(_days(Path(notebooks), given))
+    results = load(*given.get("results", [Path(notebooks) / ".." / "results"]))
+    age = pages.age(days(results))
     made = []
     for done, file in enumerate(tqdm(files, "pages", unit="page", disable=True if progress else None)):
         if progress:
             progress(done, len(files), file.stem)
         made.append(_page(file, Path(site), given, age))
-    pages.write(pages.index(made), Path(site) / "index.html")
+    chosen = {name: given.get(f"{name}s") for name in ("kernel", "environment", "gpu", "mode")}
+    found = Findings(results.only(**chosen)).html()
+    pages.write(pages.index(made, found), Path(site) / "index.html")
     return Report(Path(site), tuple(made))
 
 
@@ -108,10 +112,6 @@ def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _limit_s(parameters: Mapping[str, Any]) -> int | None:
     return None if parameters.get("measure") else PAGE_LIMIT_S
-
-
-def _days(notebooks: Path, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
-    return days(load(*parameters.get("results", [notebooks / ".." / "results"])))
 
 
 def main() -> int:

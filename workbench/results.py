@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 SCHEMA = 1
+MODES = ("eager", "graph")  # how a kernel can be called; stored results may know others
 LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
 DEEPEST = 20  # containers in each other; what walks through a value later may recurse
 LONGEST_TIME = (
@@ -72,6 +73,10 @@ OUTCOME_OF_REASON: Mapping[str, Outcome] = {
     "not_built": Outcome.NOT_BUILT,
     "not_exercised": Outcome.NOT_EXERCISED,
     "not_run": Outcome.NOT_RUN,
+    "node_lost": Outcome.NOT_RUN,
+    "cancelled": Outcome.NOT_RUN,
+    "time_limit": Outcome.NOT_RUN,
+    "refused": Outcome.NOT_RUN,
     "missing_cubin": Outcome.NOT_RUN,
     "driver_mismatch": Outcome.NOT_RUN,
     "env_problem": Outcome.NOT_RUN,
@@ -83,6 +88,12 @@ OUTCOME_OF_REASON: Mapping[str, Outcome] = {
     "notebook_nondeterministic": Outcome.NOT_RUN,
 }
 """Reason class -> outcome. A missing cubin or an unfit driver says nothing of the kernel: it was not run."""
+
+AGAINST = frozenset(
+    {Outcome.WRONG, Outcome.IMPLAUSIBLE, Outcome.FAILED, Outcome.CRASHED, Outcome.HUNG}
+    | {Outcome.OUT_OF_MEMORY, Outcome.NOT_BUILT}
+)
+"""Outcomes that speak against an environment; a call that a version has changed does as well."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,7 @@ class Results:
 
     attempts: tuple[Result, ...] = ()
     problems: tuple[str, ...] = ()
+    nothing: str = ""  # why a choice among them left none
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.attempts)
@@ -175,30 +187,47 @@ class Results:
 
     def only(self, **wanted: Iterable[str] | None) -> "Results":
         """Attempts whose trial has one of the wanted values: `only(kernel=["a"], gpu=None)`; None means all."""
-        kept = self.attempts
+        kept, nothing = self.attempts, self.nothing
         for name, values in wanted.items():
             if values:
-                allowed = set(values)
+                before, allowed = kept, set(values)
                 kept = tuple(result for result in kept if getattr(result.trial, name) in allowed)
-        return Results(kept, self.problems)
+                nothing = nothing or ("" if kept else _none_of(before, name, sorted(allowed)))
+        return Results(kept, self.problems, nothing)
+
+
+def _none_of(before: Sequence[Result], name: str, wanted: Sequence[str]) -> str:
+    """`454 trials, none of kernel 'nonsense'; there are a, b`; empty where there was nothing to choose from."""
+    there = sorted({str(getattr(result.trial, name)) for result in before})
+    trials = len({result.trial for result in before})
+    shown = " or ".join(map(repr, wanted))
+    return f"{trials} trials, none of {name} {shown}; there are {', '.join(there)}" if there else ""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a trial is worth, from its attempts: k of n attempts agree with `result`, the newest that says most."""
+    """What a trial is worth, from its attempts: k of n attempts agree with `result`, the newest that says most.
+
+    Only attempts at the newest version count, which is the kernel's file and the environment's contents;
+    `earlier` is how many there are of others. All visits of interleaved processes are attempts at the trial.
+    """
 
     result: Result
     agree: int
     tried: int
     outcomes: tuple[Outcome, ...]
+    earlier: int = 0
 
     @classmethod
     def of(cls, attempts: list[Result]) -> "Standing":
-        tried = [result for result in attempts if result.attempt > 0] or attempts[-1:]
+        every = [result for result in attempts if result.attempt > 0] or attempts[-1:]
+        tried = _of_newest_version(every)
         ran = [result for result in tried if result.outcome != Outcome.NOT_RUN] or tried
-        shown = max(ran, key=lambda result: (result.outcome != Outcome.OK, ran.index(result)))
+        against = [result for result in ran if result.outcome != Outcome.OK]
+        shown = (against or ran)[-1]
         agree = sum(result.outcome == shown.outcome for result in ran)
-        return cls(shown, agree, len(ran), tuple(dict.fromkeys(result.outcome for result in ran)))
+        outcomes = tuple(dict.fromkeys(result.outcome for result in ran))
+        return cls(shown, agree, len(ran), outcomes, len(every) - len(tried))
 
     @property
     def outcome(self) -> Outcome:
@@ -209,8 +238,35 @@ class Standing:
         return len(self.outcomes) > 1
 
     @property
+    def against(self) -> bool:
+        """Whether it speaks against its environment."""
+        return self.outcome in AGAINST or self.result.reason == "api_changed"
+
+    @property
     def word(self) -> str:
         return f"flaky {self.agree}/{self.tried} {self.outcome}" if self.flaky else str(self.outcome)
+
+
+def _of_newest_version(attempts: list[Result]) -> list[Result]:
+    """Those with the kernel and the environment of the one that started last.
+
+    An attempt whose environment could not be made has no version, and gives way to those that have one.
+    """
+    known = [result for result in attempts if result.environment_hash] or attempts
+    *_, newest = sorted(known, key=lambda result: str(result.provenance.get("started", "")))
+    return [result for result in known if _version(result) == _version(newest)]
+
+
+def _version(result: Result) -> tuple[str, str]:
+    return result.kernel_hash, result.environment_hash
+
+
+def check_modes(wanted: Iterable[str], stored: Iterable[str] = ()) -> None:
+    """Raises ValueError that names the modes there are: the workbench's, and those that are `stored`."""
+    known = list(dict.fromkeys([*MODES, *sorted(stored)]))
+    unknown = [mode for mode in wanted if mode not in known]
+    if unknown:
+        raise ValueError(f"no mode {unknown[0]!r}; there are {', '.join(known)}")
 
 
 def save(result: Result, file: Path) -> None:

@@ -19,7 +19,7 @@ from workbench.judge import Judgement
 from workbench.options import Options, Summary
 from workbench.planning import Planned
 from workbench.progress import Progress
-from workbench.results import Outcome, Result, Results, Trial, load, save, save_all
+from workbench.results import Outcome, Result, Results, Standing, Trial, load, save, save_all
 from workbench.workers import Told
 
 Key = tuple[Trial, str, str]
@@ -40,6 +40,7 @@ class Run:
 
     def __call__(self) -> Summary:
         began = time.monotonic()
+        todo: Sequence[Planned] = self.planned
         try:
             self._build_all()
             self._save_plan(self._todo())
@@ -53,6 +54,7 @@ class Run:
         finally:
             self.crew.kill()  # whoever is left when something went wrong
             self.progress.close()
+        self._stand(todo)
         self.summary.wall_s = round(time.monotonic() - began, 2)
         known = sum(self.summary.seconds.values())
         self.summary.seconds["waiting"] = max(0.0, self.summary.wall_s - known)
@@ -201,6 +203,23 @@ class Run:
 
     # Saving
 
+    def _stand(self, todo: Sequence[Planned]) -> None:
+        """How all that was planned stands, by what is stored of these kernels and environments."""
+        if len(self.built) < len({each.environment for each in self.planned}):
+            return  # interrupted before it was known what they are
+        attempts: dict[Key, list[Result]] = {}
+        for result in load(self.options.results):
+            attempts.setdefault(self._key(result), []).append(result)
+        ran = set(map(self._planned_key, todo))
+        for key in map(self._planned_key, self.planned):
+            if key not in attempts:
+                continue
+            standing = Standing.of(attempts[key])
+            self.summary.standing[standing.outcome] += 1
+            self.summary.against += standing.against
+            if key not in ran:
+                self.summary.stored[standing.outcome] += 1
+
     def _finish(
         self,
         planned: Planned,
@@ -221,7 +240,9 @@ class Run:
             )
         save(result, file)
         self.tried[key] += 1
-        self.progress.end(f"{_words(planned.trial)}: {_says(judgement, told)}", judgement.outcome)
+        self.progress.end(
+            _head(planned.trial), _tail(planned.trial), _says(judgement, told), judgement.outcome
+        )
 
     def _put_off(self, planned: Planned, why: str) -> None:
         """No attempt, and so not done: the next run takes it up."""
@@ -229,7 +250,8 @@ class Run:
         self.summary.outcomes[judgement.outcome] += 1
         file, result = self._line(planned, Told(stage=""), judgement, attempt=0)
         save(result, file)
-        self.progress.end(f"{_words(planned.trial)}: {why}", judgement.outcome)
+        says = _says(judgement, Told(stage=""))
+        self.progress.end(_head(planned.trial), _tail(planned.trial), says, judgement.outcome)
 
     def _line(self, planned: Planned, told: Told, judgement: Judgement, attempt: int) -> tuple[Path, Result]:
         built = self.built[planned.environment]
@@ -240,7 +262,7 @@ class Run:
         )
         if result.time:
             result.time.update(floor_us=self.crew.floor_us(planned), clocks=clocks)
-        file = self.options.results / records.place(planned, built, gpu)
+        file = self.options.results / self.options.part / records.place(planned, built, gpu)
         self.summary.files.add(str(file))
         return file, result
 
@@ -251,11 +273,21 @@ def run(planned: Sequence[Planned], gpu: gpus.Gpu | None, options: Options) -> S
 
 
 def _words(trial: Trial) -> str:
-    return f"{trial.kernel} {trial.label} {trial.mode} | {trial.environment}"
+    return f"{_head(trial)}: {_tail(trial)}"
+
+
+def _head(trial: Trial) -> str:
+    return f"{trial.kernel} in {trial.environment}"
+
+
+def _tail(trial: Trial) -> str:
+    return f"{trial.mode}, {trial.label}"
 
 
 def _says(judgement: Judgement, told: Told) -> str:
     median_us = told.facts.get("time", {}).get("median_us")
     if judgement.outcome == Outcome.OK and median_us is not None:
         return f"ok, {median_us:.4g} us"
-    return f"{judgement.outcome} ({judgement.reason}) {judgement.detail}"[:200]
+    shown = str(judgement.outcome).replace("_", " ")
+    reason = f" ({judgement.reason})" if judgement.reason != judgement.outcome else ""
+    return f"{shown}{reason}: {judgement.detail}"[:200]

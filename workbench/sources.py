@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.results import Result, Results
+from workbench.showing.legend import gpu
 from workbench.showing.tables import block, table, text_table
 from workbench.untrusted import escaped, natural, plain
 
@@ -61,7 +62,7 @@ def part(facts: Any, *names: str) -> Any:
 def _key(result: Result) -> tuple[str, ...]:
     known = result.provenance
     driver, locked = part(known, "gpu", "driver"), part(known, "environment", "hash")
-    names = (result.trial.environment, result.trial.gpu, driver or "-", str(locked or "-")[:12])
+    names = (result.trial.environment, gpu(result.trial.gpu), driver or "-", str(locked or "-")[:12])
     return tuple(plain(name) for name in names)
 
 

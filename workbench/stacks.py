@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.difference import difference, difference_text, lock_text, locks_of
+from workbench.difference import difference, difference_text, lock_text, locks_of, newest
 from workbench.results import Results
 from workbench.showing.tables import block, table
 from workbench.untrusted import escaped, natural, plain
@@ -45,7 +45,8 @@ class Difference:
     @property
     def _pair(self) -> tuple[Any, Any] | None:
         found = locks_of(self.results)
-        return (found[self.before], found[self.after]) if {self.before, self.after} <= set(found) else None
+        before, after = newest(found, self.before), newest(found, self.after)
+        return (before, after) if before is not None and after is not None else None
 
     @property
     def question(self) -> str:
@@ -65,12 +66,13 @@ class Difference:
     def _repr_html_(self) -> str:
         if not self._pair:
             return block(f"<p>{escaped(repr(self))}</p>")
-        heads = ("package", escaped(self.before), escaped(self.after), "kind", "where")
+        before, after = (str(lock["name"]) for lock in self._pair)
+        heads = ("package", escaped(before), escaped(after), "kind", "where")
         rows = [
             [*map(escaped, (row.package, row.before or "-", row.after or "-", row.kind, row.where))]
             for row in difference(*self._pair)
         ]
-        caption = f"{plain(self.before)} to {plain(self.after)}: {self.question}"
+        caption = f"{plain(before)} to {plain(after)}: {self.question}"
         return block(table(caption, heads, rows))
 
 

@@ -1,10 +1,15 @@
-"""What each environment has: package versions, and the function of each kernel as it is found there."""
+"""What each environment has: package versions, and the function of each kernel as it is found there.
 
+An environment is a name and a lock: what two locks of one name have is never shown as one.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
 from workbench.results import Result, Results
+from workbench.showing import contents
 from workbench.showing.signatures import differences
 from workbench.showing.tables import block, table, text_table
 from workbench.sources import part
@@ -22,29 +27,35 @@ class Versions:
     results: Results
 
     @cached_property
+    def named(self) -> dict[str, list[Result]]:
+        return contents.named(self.results)
+
+    @property
     def environments(self) -> list[str]:
-        return sorted({result.trial.environment for result in self.results}, key=natural)
+        return list(self.named)
 
     @cached_property
     def packages(self) -> dict[str, dict[str, str]]:
         """Package -> environment -> version, inherited ones marked as such; those that differ come first."""
         found: dict[str, dict[str, str]] = {}
-        for result in self.results:
+        for environment, result in self._each():
             for kind, mark in (("packages", ""), ("inherited", " (inherited)")):
                 held = part(result.provenance, "environment", kind)
                 for name, version in held.items() if isinstance(held, dict) else ():
-                    shown = plain(version, 60) + mark
-                    found.setdefault(plain(name, 80), {})[result.trial.environment] = shown
+                    found.setdefault(plain(name, 80), {})[environment] = plain(version, 60) + mark
         return dict(sorted(found.items(), key=lambda item: (self._agree(item[1]), item[0])))
 
     @cached_property
     def found(self) -> dict[str, dict[str, Result]]:
         """Kernel -> environment -> a result that knows the function."""
         known: dict[str, dict[str, Result]] = {}
-        for result in self.results:
+        for environment, result in self._each():
             if result.found.get("signature"):
-                known.setdefault(result.trial.kernel, {})[result.trial.environment] = result
+                known.setdefault(result.trial.kernel, {})[environment] = result
         return dict(sorted(known.items()))
+
+    def _each(self) -> Iterator[tuple[str, Result]]:
+        return ((name, result) for name, members in self.named.items() for result in members)
 
     @property
     def changes(self) -> list[tuple[str, str, str, str]]:

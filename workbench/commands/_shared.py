@@ -1,7 +1,7 @@
 """What several commands share: exit codes, filters, stack options, and reading results by folder."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,22 @@ def filters(parser: argparse.ArgumentParser) -> None:
     """Only some kernels, environments, GPUs or modes."""
     for name in ("kernel", "environment", "gpu", "mode"):
         parser.add_argument(f"--{name}", action="append", default=[], help="only this one (again for more)")
+
+
+def folder(text: str | None, option: str) -> Path | None:
+    """The folder that an option names. Raises ValueError where there is none."""
+    if text is not None and not Path(text).is_dir():
+        raise ValueError(f"{option} {text}: no such folder")
+    return Path(text) if text is not None else None
+
+
+def exit_code(outcomes: Mapping[str, int], against: int) -> int:
+    """The same for stored results and for a run; `against` is how many trials speak against an environment."""
+    from workbench.results import Outcome
+
+    if against:
+        return FOUND
+    return FINE if outcomes.get(Outcome.OK) and not outcomes.get(Outcome.NOT_RUN) else TOO_LITTLE
 
 
 def load_results(folders: Sequence[str]) -> Any:

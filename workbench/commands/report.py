@@ -4,10 +4,12 @@ import argparse
 import json
 from pathlib import Path
 
-from workbench.commands._shared import FINE, FOUND, filters
+from workbench.commands._shared import FINE, FOUND, filters, load_results
 
 EXAMPLES = """examples:
   workbench report --results results --results results/local --site site
+
+1 means here that a page could not be made, whatever the results on the pages say; `workbench show` judges those.
 """
 
 
@@ -20,12 +22,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """1 if a page could not be made; the others are there."""
+    """1 if a page could not be made, and only then: what the pages say is no part of it. The others are there."""
     from workbench import report
+    from workbench.results import check_modes
 
-    folders = [str(Path(folder).resolve()) for folder in options.results or ["results"]]
+    folders = options.results or ["results"]
+    check_modes(options.mode, {result.trial.mode for result in load_results(folders)})
     parameters = {
-        "results": [folder for folder in folders if Path(folder).is_dir()],
+        "results": [str(Path(folder).resolve()) for folder in folders],
         "kernels": options.kernel,
         "environments": options.environment,
         "gpus": options.gpu,

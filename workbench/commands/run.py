@@ -2,13 +2,15 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, stack_options
+from workbench.commands._shared import FINE, TOO_LITTLE, exit_code, folder, stack_options
 
+USAGE = "workbench run [--kernel NAME] --environment 'SPEC' [--environment 'SPEC'] [OPTION ...]"
 EXAMPLES = """examples:
   workbench run --kernel fp4_quantize --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
   workbench run --kernel mxfp4_swiglu --environment 'flashinfer==0.6.8.post1 triton_kernels@sglang-kernel==0.4.2.post1'
@@ -34,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--cases",
         metavar="FILE",
-        help="shapes of your own: a JSON list of objects, used for every kernel named",
+        help="shapes of your own: a JSON list of objects for every kernel, or an object of such lists by kernel",
     )
     add(
         "--environment",
@@ -48,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
     add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
     add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
-    add("--mode", action="append", default=[], help="eager or graph (again for more; default: both)")
+    add("--mode", action="append", default=[], help="eager or graph (again for more; default: all)")
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
     add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
     add(
@@ -76,18 +78,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """1 if something speaks against an environment, 3 if something was not run."""
+    """1 if something stored of the plan speaks against an environment, 3 if some of it or all was not run."""
     from workbench import gpus, planning, runner
 
+    made = _options(options)
     gpu = gpus.here(options.gpu)
-    planned = planning.plan(_kernels(options), _environments(options), options.mode or planning.MODES, gpu)
+    kernels, environments = _kernels(options), _environments(options)
+    planned = planning.plan(kernels, environments, options.mode or planning.MODES, gpu)
+    left_out = [each.name for each in kernels if each.name not in {one.trial.kernel for one in planned}]
     if not planned:
-        raise ValueError("nothing to run: kernels that run on the CPU have the mode eager alone")
+        raise ValueError(f"nothing to run: {_eager_alone(left_out)}")
+    if left_out:
+        print(f"workbench: left out: {_eager_alone(left_out)}", file=sys.stderr)
     if options.dry_run:
         return _show_plan(planned, options.json)
-    summary = runner.run(planned, gpu, _options(options))
+    summary = runner.run(planned, gpu, made)
     _show_summary(summary, options.json)
     return _exit_code(summary)
+
+
+def _eager_alone(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} on the CPU, where the mode is eager alone"
 
 
 def _kernels(options: argparse.Namespace) -> list[Any]:
@@ -95,8 +106,11 @@ def _kernels(options: argparse.Namespace) -> list[Any]:
 
     cases = planning.read_cases(options.cases) if options.cases else None
     names = options.kernel or ([] if options.kernel_file else kernels.names())
-    built_in = [planning.built_in(name, cases) for name in names]
-    return built_in + [planning.from_file(path, cases) for path in options.kernel_file]
+    planning.check_named(cases, [*names, *(Path(path).stem for path in options.kernel_file)])
+    built_in = [planning.built_in(name, planning.cases_of(cases, name)) for name in names]
+    return built_in + [
+        planning.from_file(path, planning.cases_of(cases, Path(path).stem)) for path in options.kernel_file
+    ]
 
 
 def _environments(options: argparse.Namespace) -> list[Any]:
@@ -120,14 +134,14 @@ def _options(options: argparse.Namespace) -> Any:
     return runner.Options(
         results=Path(options.results),
         gpu_index=options.gpu,
-        wheels=Path(options.wheels) if options.wheels else None,
+        wheels=folder(options.wheels, "--wheels"),
         effort=options.effort,
         limits_s=dict(_limit(text) for text in options.limit),
         memory_mb=options.memory_mb,
         again=options.again,
         wait=not options.no_wait,
         quiet=options.json,
-        prebuilt=Path(options.prebuilt) if options.prebuilt else None,
+        prebuilt=folder(options.prebuilt, "--prebuilt"),
         build=options.build,
         interleave=options.interleave,
         arms=_count(options.arms, "--arms"),
@@ -172,24 +186,18 @@ def _show_plan(planned: Sequence[Any], as_json: bool) -> int:
 def _show_summary(summary: Any, as_json: bool) -> None:
     seconds = {stage: round(spent, 2) for stage, spent in summary.seconds.items()}
     if as_json:
-        facts = {**vars(summary), "outcomes": dict(summary.outcomes), "seconds": seconds}
+        facts = {**vars(summary), "seconds": seconds}
         print(json.dumps({**facts, "files": sorted(summary.files)}, indent=1))
         return
-    counts = (
-        ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items())) or "nothing"
-    )
-    print(f"{counts}; {summary.skipped} of {summary.planned} were stored already; {summary.wall_s:.1f} s")
+    counts = [f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items())]
+    counts += [f"{count} {outcome} (stored)" for outcome, count in sorted(summary.stored.items())]
+    shown = ", ".join(counts).replace("_", " ") or "nothing"
+    print(f"{shown}; {summary.skipped} of {summary.planned} were stored already; {summary.wall_s:.1f} s")
     if summary.stopped:
         print(summary.stopped)
 
 
 def _exit_code(summary: Any) -> int:
-    from workbench.results import Outcome
-
     if summary.stopped:
         return TOO_LITTLE
-    against = {Outcome.WRONG, Outcome.IMPLAUSIBLE, Outcome.FAILED, Outcome.CRASHED, Outcome.HUNG}
-    against |= {Outcome.OUT_OF_MEMORY, Outcome.NOT_BUILT}
-    if against & set(summary.outcomes):
-        return FOUND
-    return TOO_LITTLE if summary.outcomes.get(Outcome.NOT_RUN) else FINE
+    return exit_code({**summary.outcomes, **summary.standing}, summary.against)

@@ -3,10 +3,11 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, filters, load_results
+from workbench.commands._shared import exit_code, filters, load_results
 
 EXAMPLES = """examples:
   workbench show results
@@ -21,11 +22,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if all is ok, 3 if nothing was run, else 1."""
+    """1 if something speaks against an environment, 3 if nothing is ok or something was not run."""
     from workbench.matrix import Matrix
-    from workbench.results import Outcome
+    from workbench.results import check_modes
 
-    results = load_results(options.results).only(
+    every = load_results(options.results)
+    check_modes(options.mode, {result.trial.mode for result in every})
+    results = every.only(
         kernel=options.kernel, environment=options.environment, gpu=options.gpu, mode=options.mode
     )
     if options.json:
@@ -36,10 +39,9 @@ def run(options: argparse.Namespace) -> int:
         print(Matrix(results).text())
     for problem in results.problems:
         print(f"workbench: not used: {problem!r}", file=sys.stderr)
-    if not len(results):
-        return TOO_LITTLE
-    outcomes = {standing.outcome for standing in results.trials().values()}
-    return FINE if outcomes <= {Outcome.OK} else (TOO_LITTLE if outcomes == {Outcome.NOT_RUN} else FOUND)
+    standings = results.trials().values()
+    outcomes = Counter(str(standing.outcome) for standing in standings)
+    return exit_code(outcomes, sum(standing.against for standing in standings))
 
 
 def _standing(trial: Any, standing: Any) -> dict[str, Any]:
@@ -50,6 +52,7 @@ def _standing(trial: Any, standing: Any) -> dict[str, Any]:
         "flaky": standing.flaky,
         "agree": standing.agree,
         "tried": standing.tried,
+        "earlier": standing.earlier,
         "reason": result.reason,
         "detail": result.detail,
         "stage": result.stage,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, load_results, stack_options
+from workbench.commands._shared import FINE, FOUND, folder, load_results, stack_options
 
 EXAMPLES = """examples:
   workbench stack sglang==0.5.12                      # what that release pins of what kernels depend on
   workbench stack sglang==0.5.11 sglang==0.5.12       # the difference; exit code 0 same, 1 different
   workbench stack sglang --as-of 2026-05-14           # the newest on that day, and its pins as of then
-  workbench stack 'sglang 0.5.11' 'sglang 0.5.12' --results results/local    # as they were really built
+  workbench stack 'sglang 0.5.11' 'sglang 0.5.12' --results results    # as they were really built
   workbench stack sglang==0.5.12 --save wheels/ --for-python 3.12            # to run it without a network
 """
 
@@ -52,10 +52,11 @@ def _stored_locks(names: Sequence[str], folders: Sequence[str]) -> list[Any]:
     from workbench import difference
 
     locks = difference.locks_of(load_results(folders))
-    for name in names:
-        if name not in locks:
+    found = [difference.newest(locks, name) for name in names]
+    for name, lock in zip(names, found, strict=True):
+        if lock is None:
             raise ValueError(f"no environment {name!r} in the results; there are {', '.join(sorted(locks))}")
-    return [locks[name] for name in names]
+    return found
 
 
 def _declared_locks(specs: Sequence[str], options: argparse.Namespace) -> list[Any]:
@@ -87,7 +88,7 @@ def _asked(spec: str, options: argparse.Namespace) -> tuple[Any, Any]:
 
     stacks = environments.load_stacks(options.stacks) if options.stacks else {}
     release = options.for_python or ".".join(map(str, sys.version_info[:3]))
-    wheels = Path(options.wheels) if options.wheels else None
+    wheels = folder(options.wheels, "--wheels")
     sources = environments.Sources(
         environments.FOLDER.absolute(), wheels, Path(sys.executable), release, say=_aside
     )

@@ -119,6 +119,16 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
         "Do not read its time as the wanted kernel's; find out why it fell back.",
     ),
     "not_run": ("It was stopped from outside or never started.", "Run it again; nothing is known of it."),
+    "node_lost": ("The cluster lost the node before it was done.", "Submit it again; what is stored stays."),
+    "cancelled": ("Its job was cancelled before it was done.", "Submit it again; what is stored stays."),
+    "time_limit": (
+        "Its job reached the cluster's time limit.",
+        "Submit it again, with a longer --time or smaller jobs; what is stored stays.",
+    ),
+    "refused": (
+        "The cluster did not take the job: no such GPU, partition or feature.",
+        "Mend the constraint map, or ask where that GPU is.",
+    ),
     "missing_cubin": (
         "A kernel that the library downloads was not there and could not be fetched.",
         "Install the package with the kernels or allow the download, then run again.",

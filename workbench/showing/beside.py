@@ -1,6 +1,6 @@
-"""One environment beside another: two points a trial, and no verdict."""
+"""One environment beside another: two points a trial, a panel a mode, and no verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from workbench.results import Results
@@ -10,8 +10,10 @@ from workbench.showing.timings import Timing, place, rest, said, shared, timings
 from workbench.untrusted import plain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Pair = tuple[Timing, Timing]
 HOW = "Measure with `workbench run`, or give this page a folder of results that has its times."
 QUARTILES = (
     "Points are medians of the time on the device in one process, the newest; bars reach from the first to "
@@ -21,7 +23,8 @@ NO_VERDICT = (
     "No verdict: figures of one process each cannot tell a change from the spread between processes; "
     "that takes interleaved processes of both."
 )
-MOST_PAIRS = 40
+MOST_ROWS = 30
+LABEL, LABEL_LINES = 44, 3
 
 
 def side_by_side(results: Results, kernel: str, baseline: str, candidate: str) -> Plot:
@@ -32,25 +35,47 @@ def side_by_side(results: Results, kernel: str, baseline: str, candidate: str) -
     both = [(by_name.get((name, baseline)), by_name.get((name, candidate))) for name in names]
     pairs = [(before, after) for before, after in both if before and after]
     rows = [
-        (before.trial.gpu, rest(before.trial, {}), before.trial.mode,
+        (before.trial.mode, before.trial.gpu, rest(before.trial, {}),
          rounded(before.median_us), rounded(after.median_us),
          rounded(after.median_us / before.median_us), f"{before.samples} | {after.samples}")
         for before, after in pairs
     ]  # fmt: skip
     cleaned = [tuple(plain(entry) for entry in row) for row in rows]
-    title = f"{plain(kernel)}: {plain(baseline, 40)} beside {plain(candidate, 40)}"
-    heads = ("gpu", "case", "mode", "baseline_us", "candidate_us", "ratio", "samples")
-    left_out = (
-        f" {len(pairs) - MOST_PAIRS} more trials are in the data only." if len(pairs) > MOST_PAIRS else ""
-    )
+    gpus = dict.fromkeys(plain(before.trial.gpu, 40) for before, _ in pairs)
+    names_of, both_have = apart(plain(baseline), plain(candidate))
+    title = ", ".join([f"{plain(kernel)}: {' beside '.join(names_of)}", *both_have, *gpus])
+    heads = ("mode", "gpu", "case", "baseline_us", "candidate_us", "ratio", "samples")
+    shown = _by_row(pairs)
+    more = len(shown) - MOST_ROWS
+    left_out = f" {more} more rows are in the data only." if more > 0 else ""
     alone = len(both) - len(pairs)
     left_out += f" {alone} trials have a time on one side only and are left out." if alone else ""
     shared_words = said_of_all([each for pair in pairs for each in pair])
     alt = f"{title}. " + _ratios([after.median_us / before.median_us for before, after in pairs])
     return Plot(
         title, alt, f"{QUARTILES} {NO_VERDICT}{shared_words}{left_out}", heads, cleaned,
-        lambda: _drawn(title, pairs[:MOST_PAIRS]), HOW,
+        lambda: _drawn(title, dict(list(shown.items())[:MOST_ROWS]), names_of), HOW,
     )  # fmt: skip
+
+
+def apart(baseline: str, candidate: str) -> tuple[tuple[str, str], list[str]]:
+    """What tells two names apart, and what both end with, to be said once: `both + triton_kernels 0.4.2.post1`."""
+    one, other = baseline.split(" + "), candidate.split(" + ")
+    same: list[str] = []
+    while len(one) > 1 and len(other) > 1 and one[-1] == other[-1]:
+        same.insert(0, one.pop())
+        other.pop()
+    return (" + ".join(one), " + ".join(other)), [f"both + {' + '.join(same)}"] if same else []
+
+
+def _by_row(pairs: list[Pair]) -> dict[str, list[Pair]]:
+    """Label of a row -> its pairs, one a mode. Nothing that all rows share is in a label."""
+    held = shared([before for before, _ in pairs])
+    several = len({before.trial.gpu for before, _ in pairs}) > 1
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(_row_label(pair[0], held, several), []).append(pair)
+    return found
 
 
 def _ratios(ratios: list[float]) -> str:
@@ -72,33 +97,51 @@ def said_of_all(found: list[Timing], key: str | None = None) -> str:
     return samples + (f" All with {held}." if held else "") + marked
 
 
-def _drawn(title: str, found: list[tuple[Timing, Timing]]) -> "Figure":
-    """Each trial a row with two points: baseline above, candidate below."""
+def _drawn(title: str, rows: dict[str, list[Pair]], names: tuple[str, str]) -> "Figure":
+    """A panel for each mode beside the other, with the same rows: baseline above, candidate below."""
     from matplotlib.figure import Figure
 
-    picture = Figure(figsize=(7.2, 1.6 + 0.42 * len(found)), layout="constrained")
-    picture.suptitle(panels.wrapped(title, 66), x=0.01, ha="left", fontsize=12, fontweight="bold")
-    axes = picture.subplots()
-    for side, (offset, colour, marker) in enumerate(((-0.14, COLOURS[0], "o"), (0.14, COLOURS[1], "s"))):
-        points = [pair[side] for pair in found]
+    modes = list(dict.fromkeys(before.trial.mode for pairs in rows.values() for before, _ in pairs))
+    lines = sum(label.count("\n") + 1 for label in rows)
+    size = (4.2 + 2.2 * len(modes), 1.9 + 0.22 * len(rows) + 0.2 * lines)
+    picture = Figure(figsize=size, layout="constrained")
+    picture.suptitle(
+        panels.wrapped(title, 12 * int(size[0]), 4), x=0.01, ha="left", fontsize=12, fontweight="bold"
+    )
+    grid = picture.subplots(1, len(modes), squeeze=False, sharex=True, sharey=True)[0]
+    for axes, mode in zip(grid, modes, strict=True):
+        places = [
+            (row, pair)
+            for row, pairs in enumerate(rows.values())
+            for pair in pairs
+            if pair[0].trial.mode == mode
+        ]
+        _panel(axes, places, names)
+        axes.set_title(plain(mode, 30), fontsize=10.5)
+    grid[0].set_yticks(range(len(rows)), list(rows), fontsize=9)
+    grid[0].set_ylim(len(rows) - 0.4, -0.6)
+    picture.supxlabel("median time, us (bars: quartiles; not a verdict)", fontsize=10)
+    picture.legend(*grid[0].get_legend_handles_labels(), loc="outside lower left", fontsize=10)
+    return picture
+
+
+def _panel(axes: "Axes", places: list[tuple[int, Pair]], names: tuple[str, str]) -> None:
+    for side, (offset, colour, marker) in enumerate(((-0.16, COLOURS[0], "o"), (0.16, COLOURS[1], "s"))):
+        points = [pair[side] for _, pair in places]
         middles = [each.median_us for each in points]
         spread = [
             [each.median_us - each.q1_us for each in points],
             [each.q3_us - each.median_us for each in points],
         ]
-        rows = [row + offset for row in range(len(found))]
-        name = plain(points[0].trial.environment, 60)
-        axes.errorbar(middles, rows, xerr=spread, fmt=marker, color=colour, label=name)
+        across = [row + offset for row, _ in places]
+        label = panels.wrapped(names[side], 80, 3)
+        axes.errorbar(middles, across, xerr=spread, fmt=marker, color=colour, label=label, markersize=5)
     axes.set_xscale("log")
     panels.plain_numbers(axes, "x")
-    held = shared([before for before, _ in found])
-    axes.set_yticks(range(len(found)), [_pair_label(before, held) for before, _ in found], fontsize=9)
-    axes.set_ylim(len(found) - 0.4, -0.6)
-    axes.set_xlabel("median time, us (bars: quartiles; not a verdict)", fontsize=10)
-    picture.legend(loc="outside lower left", fontsize=10)
-    return picture
+    axes.tick_params(axis="x", labelsize=9)
 
 
-def _pair_label(each: Timing, held: Mapping[str, object]) -> str:
-    parts = (rest(each.trial, held), plain(each.trial.mode, 20), plain(each.trial.gpu, 24))
-    return panels.wrapped(", ".join(part for part in parts if part), 46)
+def _row_label(each: Timing, held: Collection[str], several: bool) -> str:
+    """Nothing else would tell the row apart: it is cut only with a mark, and hardly ever."""
+    parts = (rest(each.trial, held), plain(each.trial.gpu, 40) if several else "")
+    return panels.wrapped(", ".join(part for part in parts if part) or "the case", LABEL, LABEL_LINES)

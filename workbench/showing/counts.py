@@ -20,7 +20,7 @@ _CHIPS["flaky"] = ("flaky", legend.FLAKY)
 
 @dataclass(frozen=True)
 class Counts:
-    """Shows itself; a trial that another column has and this one lacks counts as not run."""
+    """Shows itself; a trial that another column has and this one lacks is not counted: nobody planned it."""
 
     heads: list[Head]
     rows: list["Row"]
@@ -40,7 +40,7 @@ class Counts:
 
     def __repr__(self) -> str:
         rows = [[plain(kernel), *map(legend.tally, columns)] for kernel, columns in self.columns.items()]
-        return text_table(["kernel", *(" on ".join(map(plain, head)) for head in self.heads)], rows)
+        return text_table(["kernel", *map(head_text, self.heads)], rows)
 
     def _repr_html_(self) -> str:
         return block(
@@ -50,12 +50,18 @@ class Counts:
 
 def heads(names: list[Head]) -> list[str]:
     """Column headings: environment, and its GPU in smaller letters below."""
-    below = ["".join(f"<small>{escaped(name, HEAD)}</small>" for name in rest) for _, *rest in names]
-    return [escaped(first, HEAD) + small for (first, *_), small in zip(names, below, strict=True)]
+    shown = [[escaped(legend.gpu(name), HEAD) for name in each] for each in names]
+    return [" ".join([first, *(f"<small>{name}</small>" for name in rest)]) for first, *rest in shown]
+
+
+def head_text(names: Head) -> str:
+    """A column heading as text: `flashinfer 0.6.11 on NVIDIA H200`."""
+    first, *rest = (plain(legend.gpu(name)) for name in names)
+    return " ".join([first, *(f"({name})" if name == legend.NO_GPU else f"on {name}" for name in rest)])
 
 
 def _chips(squares: list[Standing | None]) -> str:
-    return "".join(
+    return " ".join(
         f'<span class="chip o-{_CHIPS[name][0]}"><b>{_CHIPS[name][1]}</b> {count} {name}</span>'
         for name, count in legend.counted(squares).items()
     )

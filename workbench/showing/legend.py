@@ -24,9 +24,15 @@ class Look:
     ink: str
 
 
+UNPLANNED = Look("·", "not planned", "no run had this trial in its plan", "#ffffff", "#767676")
+"""An empty square, which is no trial at all: not to be taken for one that was not run."""
+NO_GPU = "no GPU"
+
 LEGEND: dict[Outcome, Look] = {
     Outcome.OK: Look("O", "ok", "ran, and the answer agrees with the reference", "#90c9b4", "#111111"),
-    Outcome.WRONG: Look("W", "wrong", "ran, and the answer is off", "#d43166", "#ffffff"),
+    Outcome.WRONG: Look(
+        "W", "wrong", "ran, and the answer is off, or was never written", "#d43166", "#ffffff"
+    ),
     Outcome.IMPLAUSIBLE: Look("I", "implausible", "faster than the hardware can be", "#fb80e0", "#111111"),
     Outcome.UNSUPPORTED: Look("U", "unsupported", "the library itself says no", "#f3bd98", "#111111"),
     Outcome.MISSING: Look("M", "missing", "no such function there, or not as called", "#55568f", "#ffffff"),
@@ -36,21 +42,23 @@ LEGEND: dict[Outcome, Look] = {
     Outcome.OUT_OF_MEMORY: Look("R", "out of memory", "asked for more than there is", "#ddd948", "#111111"),
     Outcome.NOT_BUILT: Look("B", "not built", "its environment could not be made", "#1e2524", "#ffffff"),
     Outcome.NOT_EXERCISED: Look("X", "not exercised", "another kernel ran instead", "#4182f7", "#111111"),
-    Outcome.NOT_RUN: Look("-", "not run", "nothing is known of it", "#ffffff", "#555555"),
+    Outcome.NOT_RUN: Look(
+        "-", "not run", "planned, and nothing is known of it; its reason says why", "#ffffff", "#555555"
+    ),
 }
 
 
 def letter(standing: Standing | None) -> str:
-    """One letter, with the mark of flakiness where it belongs; None is a trial nobody ran."""
+    """One letter, with the mark of flakiness where it belongs; None is a trial nobody planned."""
     if standing is None:
-        return LEGEND[Outcome.NOT_RUN].letter
+        return UNPLANNED.letter
     return LEGEND[standing.outcome].letter + (FLAKY if standing.flaky else "")
 
 
 def word(standing: Standing | None) -> str:
     """What stands in a square: `crashed`, or `crashed, flaky 2/5` where 2 of 5 attempts did."""
     if standing is None:
-        return LEGEND[Outcome.NOT_RUN].word
+        return UNPLANNED.word
     shown = LEGEND[standing.outcome].word
     return f"{shown}, flaky {standing.agree}/{standing.tried}" if standing.flaky else shown
 
@@ -60,15 +68,21 @@ def other(standing: Standing) -> Outcome:
     return next((each for each in standing.outcomes if each != standing.outcome), standing.outcome)
 
 
-def counted(standings: list[Standing | None]) -> dict[str, int]:
+def counted(standings: Iterable[Standing | None]) -> dict[str, int]:
     """How often each word of the legend occurs, in its order; `flaky` last, counted beside, not instead."""
-    ended = [each.outcome if each else Outcome.NOT_RUN for each in standings]
+    stored = [each for each in standings if each is not None]
+    ended = [each.outcome for each in stored]
     counts = {look.word: ended.count(outcome) for outcome, look in LEGEND.items()}
-    counts["flaky"] = sum(each is not None and each.flaky for each in standings)
+    counts["flaky"] = sum(each.flaky for each in stored)
     return {name: count for name, count in counts.items() if count}
 
 
-def tally(standings: list[Standing | None]) -> str:
+def gpu(name: str) -> str:
+    """A GPU's name as it is shown; results of a machine without one have none."""
+    return NO_GPU if name == "none" else name
+
+
+def tally(standings: Iterable[Standing | None]) -> str:
     """`12 ok, 1 crashed, 1 flaky`."""
     return ", ".join(f"{count} {name}" for name, count in counted(standings).items()) or "nothing"
 

@@ -4,7 +4,7 @@ import hashlib
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from workbench.results import Outcome, Standing
+from workbench.results import Standing
 from workbench.showing import legend, why, why_page
 from workbench.showing.counts import heads
 from workbench.showing.tables import block, table
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from workbench.matrix import Matrix, Row
 
 MOST_SQUARES = 4000  # about 100 bytes each
+LABEL = 400  # characters of what tells a row apart
 OPEN_ROWS = 40  # with more rows than this, a kernel's table starts folded
 FLAKY_MEANS = (
     "attempts at one trial ended differently: k of n ended as named, and the edge of its square has the "
@@ -27,7 +28,8 @@ EMPTY = (
 
 def page(matrix: "Matrix") -> str:
     if not matrix.rows:
-        return block(EMPTY)
+        nothing = matrix.results.nothing
+        return block(f"<p><strong>{escaped(nothing, 600)}.</strong></p>" if nothing else EMPTY)
     names = repr([(row.kernel, row.case, row.names) for row in matrix.rows]) + matrix.columns
     prefix = "m" + hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:6]
     groups = why.grouped(list(matrix.standings.values()))
@@ -44,13 +46,12 @@ def page(matrix: "Matrix") -> str:
 
 
 def _headline(matrix: "Matrix") -> str:
-    return (
-        f"<p><strong>{len(matrix.squares)} trials</strong>: {escaped(legend.tally(matrix.squares), 400)}.</p>"
-    )
+    standings = matrix.standings.values()
+    return f"<p><strong>{len(standings)} trials</strong>: {escaped(legend.tally(standings), 400)}.</p>"
 
 
 def _legend(matrix: "Matrix", prefix: str) -> str:
-    seen = {square.outcome if square else Outcome.NOT_RUN for square in matrix.squares}
+    seen = {standing.outcome for standing in matrix.standings.values()}
     entries = [
         _entry(f' id="{prefix}-{outcome}"', outcome.value, look.letter, look.word, look.meaning)
         for outcome, look in legend.LEGEND.items()
@@ -58,10 +59,15 @@ def _legend(matrix: "Matrix", prefix: str) -> str:
     ]
     if any(square and square.flaky for square in matrix.squares):
         entries.append(_entry("", "flaky", legend.FLAKY, "flaky", FLAKY_MEANS))
-    entries += [
-        _entry("", "marked", legend.MARK, "marked", escaped(text)) for text in legend.marks(matrix.squares)
-    ]
-    return f"<dl>{''.join(entries)}</dl>"
+    if None in matrix.squares:
+        look = legend.UNPLANNED
+        entries.append(_entry(f' id="{prefix}-unplanned"', "unplanned", look.letter, look.word, look.meaning))
+    if texts := legend.marks(matrix.squares):
+        said = "; ".join(escaped(text, 200) for text in texts)
+        entries.append(
+            _entry(f' id="{prefix}-marked"', "marked", legend.MARK, "marked", f"to be known of it: {said}")
+        )
+    return f"<dl>{' '.join(entries)}</dl>"
 
 
 def _entry(mark: str, kind: str, letter: str, word: str, meaning: str) -> str:
@@ -76,14 +82,16 @@ def _squares(
     for kernel, rows in kernels:
         kept = _kept(rows, room * len(rows) // len(matrix.rows) if len(matrix.rows) > room else len(rows))
         caption = f"{plain(kernel)}: {_rows(rows)}" + _left_out(len(rows) - len(kept))
-        names, labels = matrix.labels(kept)
-        entries = [
-            [*map(escaped, label), *(_square(square, prefix, shown) for square in row.squares)]
-            for label, row in zip(labels, kept, strict=True)
-        ]
-        detail = table(caption, [*map(escaped, names), *heads(matrix.heads)], entries, len(names))
+        entries = [[_label(row), *(_square(square, prefix, shown) for square in row.squares)] for row in kept]
+        name = ", ".join([*matrix.row_axes, "case"])
+        detail = table(caption, [escaped(name), *heads(matrix.heads)], entries)
         parts.append(detail if len(rows) <= OPEN_ROWS else _folded(caption, detail))
     return parts
+
+
+def _label(row: "Row") -> str:
+    """One cell, which stays in sight while the squares scroll: what tells the row apart."""
+    return f"<b>{escaped(', '.join(row.names))}</b> {escaped(row.short or row.case, LABEL)}"
 
 
 def _folded(summary: str, detail: str) -> str:
@@ -114,9 +122,15 @@ def _kept(rows: list["Row"], most: int) -> list["Row"]:
 
 
 def _square(square: Standing | None, prefix: str, shown: set[str]) -> str:
-    outcome = square.outcome if square else Outcome.NOT_RUN
-    goal = why.mark(square) if square and why.needs_reason(square) else outcome.value
-    goal = goal if goal in shown or goal == outcome.value else "more"
-    split = f" flaky also-{legend.other(square).value}" if square and square.flaky else ""
-    shown_as = f"<b>{legend.letter(square)}</b> {legend.word(square)}{legend.mark(square)}"
-    return f'<td class="o-{outcome.value}{split}"><a href="#{prefix}-{goal}">{shown_as}</a></td>'
+    if square is None:
+        look = legend.UNPLANNED
+        return (
+            f'<td class="unplanned"><a href="#{prefix}-unplanned" title="{look.word}">{look.letter}</a></td>'
+        )
+    kind = square.outcome.value
+    goal = why.mark(square) if why.needs_reason(square) else kind
+    goal = goal if goal in shown or goal == kind else "more"
+    split = f" flaky also-{legend.other(square).value}" if square.flaky else ""
+    shown_as = f"<b>{legend.letter(square)}</b> {legend.word(square)}"
+    dagger = f' <a class="dagger" href="#{prefix}-marked">{legend.MARK}</a>' if legend.mark(square) else ""
+    return f'<td class="o-{kind}{split}"><a href="#{prefix}-{goal}">{shown_as}</a>{dagger}</td>'

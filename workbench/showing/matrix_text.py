@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.results import Outcome, Standing
 from workbench.showing import legend, why
+from workbench.showing.counts import head_text
 from workbench.showing.tables import text_table
 from workbench.untrusted import MESSAGE, plain
 
@@ -20,7 +21,7 @@ MOST_TRIALS = 3
 
 def text(matrix: "Matrix", colour: bool = False) -> str:
     if not matrix.rows:
-        return EMPTY
+        return plain(matrix.results.nothing, MESSAGE) or EMPTY
     grids = [
         _grid(matrix, kernel, list(rows), colour)
         for kernel, rows in groupby(matrix.rows, lambda row: row.kernel)
@@ -30,8 +31,9 @@ def text(matrix: "Matrix", colour: bool = False) -> str:
 
 
 def _columns(matrix: "Matrix") -> str:
-    heads = [" on ".join(plain(name) for name in head) for head in matrix.heads]
-    return "\n".join(f"column {number}: {head}" for number, head in enumerate(heads, start=1))
+    return "\n".join(
+        f"column {number}: {head_text(head)}" for number, head in enumerate(matrix.heads, start=1)
+    )
 
 
 def _grid(matrix: "Matrix", kernel: str, rows: list["Row"], colour: bool) -> str:
@@ -50,7 +52,7 @@ def _grid(matrix: "Matrix", kernel: str, rows: list["Row"], colour: bool) -> str
 
 def _square(square: Standing | None, colour: bool) -> str:
     shown = f"{legend.letter(square) + legend.mark(square):<2}"
-    return "  " + (_painted(shown, square.outcome if square else Outcome.NOT_RUN) if colour else shown)
+    return "  " + (_painted(shown, square.outcome) if colour and square else shown)
 
 
 def _painted(text: str, outcome: Outcome) -> str:
@@ -63,7 +65,7 @@ def _painted(text: str, outcome: Outcome) -> str:
 
 
 def _legend(matrix: "Matrix", colour: bool) -> str:
-    seen = {square.outcome if square else Outcome.NOT_RUN for square in matrix.squares}
+    seen = {standing.outcome for standing in matrix.standings.values()}
     lines = []
     for outcome, look in legend.LEGEND.items():
         if outcome in seen:
@@ -71,6 +73,8 @@ def _legend(matrix: "Matrix", colour: bool) -> str:
             lines.append(f"{shown} {look.word}: {look.meaning}")
     if any(square and square.flaky for square in matrix.squares):
         lines.append(f"{legend.FLAKY} flaky: attempts at one trial ended differently")
+    if None in matrix.squares:
+        lines.append(f"{legend.UNPLANNED.letter} {legend.UNPLANNED.word}: {legend.UNPLANNED.meaning}")
     lines += [f"{legend.MARK} {text}" for text in legend.marks(matrix.squares)]
     return "\n".join(lines)
 
@@ -88,8 +92,8 @@ def _reason(group: why.Reason) -> list[str]:
     lines = [f"{group.title} ({trials} trial{'s' * (trials != 1)})", *([f"    {detail}"] if detail else [])]
     for standing in group.standings[:MOST_TRIALS]:
         trial = standing.result.trial
-        names = (trial.kernel, plain(trial.label, CASE), trial.mode, trial.environment, trial.gpu)
-        tried = f"{standing.agree}/{standing.tried} attempts"
+        names = (trial.kernel, trial.mode, plain(trial.label, CASE), trial.environment, legend.gpu(trial.gpu))
+        tried = f"{standing.agree}/{standing.tried} attempts{why.earlier(standing)}"
         lines.append("    " + ", ".join([*(plain(name) for name in names if name), tried]))
     left_out = len(group.standings) - MOST_TRIALS
     return [*lines, f"    and {left_out} more"] if left_out > 0 else lines

@@ -68,13 +68,13 @@ def _short(said: str) -> str:
     return re.sub(r'(?:/[^/\s"\']+)+/(?=[^/\s"\']+)', "", said[-TRACEBACK:])
 
 
-def index(pages: list[Page]) -> str:
-    """One line a page: its title, what it speaks of, how old its data is."""
+def index(pages: list[Page], findings: str = "") -> str:
+    """One line a page: its title, what it speaks of, how old its data is; `findings` is HTML above them."""
     entries = "".join(_entry(page) for page in pages)
     body = (
         "<h1>FlashInfer workbench</h1>"
         "<p>Kernels across FlashInfer versions and GPUs: what runs, what breaks, "
-        f'how fast.</p><ul class="pages">{entries}</ul>'
+        f'how fast.</p>{findings}<ul class="pages">{entries}</ul>'
     )
     return _framed("FlashInfer workbench", body, "")
 
@@ -116,7 +116,8 @@ def age(days: tuple[str, str] | None) -> str:
         old = (datetime.now(UTC).date() - date.fromisoformat(days[1])).days
     except ValueError:
         return f"Data of {plain(span, 40)}."
-    return f"Data of {span}, the newest {old} day{'s' * (old != 1)} old when this was made."
+    how_old = "from today" if old == 0 else f"{old} day{'s' * (old != 1)} old"
+    return f"Data of {span}, the newest {how_old} when this was made."
 
 
 def write(text: str, file: Path) -> None:

@@ -45,7 +45,7 @@ def figure(
     across = 1 if len(shown) <= 2 else 2
     down = -(-len(shown) // across)
     picture = Figure(figsize=(6.0 if across == 1 else 8.0, 3.0 * down + 1.2), layout="constrained")
-    picture.suptitle(wrapped(title, 58), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    picture.suptitle(wrapped(title, 58, 3), x=0.01, ha="left", fontsize=12, fontweight="bold")
     styles = _styles(panels)
     grid = picture.subplots(down, across, squeeze=False, sharey=True)
     for axes, (name, lines_of) in zip(grid.flat, shown, strict=False):
@@ -78,7 +78,7 @@ def _legend(picture: "Figure", styles: dict[Line, dict[str, Any]]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], label=f"{environment}, {mode}", **look) for (environment, mode), look in styles.items()
+        Line2D([], [], label=f"{mode}, {environment}", **look) for (environment, mode), look in styles.items()
     ]
     ncols = 2 if max(len(str(each.get_label())) for each in handles) < 33 else 1
     picture.legend(handles=handles[:16], loc="outside lower left", ncols=ncols, fontsize=10, handlelength=3)
@@ -127,7 +127,7 @@ def plain_numbers(axes: "Axes", along: str = "y") -> None:
 
 
 def wrapped(text: str, width: int, most: int = 2) -> str:
-    """At most so many lines."""
+    """At most so many lines; what is cut off leaves a mark."""
     import textwrap
 
-    return "\n".join(textwrap.wrap(text, width)[:most])
+    return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder=" …"))

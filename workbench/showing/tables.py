@@ -33,7 +33,7 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], row
     # A region that scrolls must be reachable by keyboard, and then needs a name.
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">'
-        f"<table><caption>{caption}</caption>"
+        f"<table><caption><span>{caption}</span></caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -37,10 +37,17 @@ class Timing:
 
 def timings(results: Results, kernel: str) -> list[Timing]:
     """In natural order; flaky trials and those that ended otherwise than ok have no time."""
-    standings = results.only(kernel=[kernel]).trials()
+    standings = _plain_runs(results.only(kernel=[kernel])).trials()
     steady = ((trial, standing) for trial, standing in standings.items() if standing.outcome == Outcome.OK)
     picked = [_timing(trial, standing, results) for trial, standing in steady]
     return sorted((each for each in picked if each), key=lambda each: place(each.trial))
+
+
+def _plain_runs(results: Results) -> Results:
+    """Visits by turns belong to a comparison, and may be of another timer; they stand in where nothing else is."""
+    plainly = {result.trial for result in results if not result.generation and result.time}
+    kept = (result for result in results if not result.generation or result.trial not in plainly)
+    return Results(tuple(kept), results.problems)
 
 
 def place(trial: Trial) -> tuple[object, ...]:

@@ -32,6 +32,11 @@ def needs_reason(standing: Standing) -> bool:
     return standing.flaky or standing.outcome != Outcome.OK
 
 
+def earlier(standing: Standing) -> str:
+    """What is said of attempts at an older kernel file or environment, which do not count."""
+    return f", {standing.earlier} of an earlier version" if standing.earlier else ""
+
+
 def mark(standing: Standing) -> str:
     """The same for all trials of one group."""
     result = standing.result

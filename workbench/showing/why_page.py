@@ -1,7 +1,8 @@
 """Reasons for a page: what was said, which trials ended so, and the end of what the process printed."""
 
 from workbench.results import Standing
-from workbench.showing.why import Reason
+from workbench.showing import legend
+from workbench.showing.why import Reason, earlier
 from workbench.untrusted import MESSAGE, escaped, escaped_lines
 
 MOST = 150
@@ -40,6 +41,6 @@ def _reason(group: Reason, prefix: str) -> str:
 
 def _member(standing: Standing) -> str:
     trial = standing.result.trial
-    names = (trial.kernel, trial.label, trial.mode, trial.environment, trial.gpu)
+    names = (trial.kernel, trial.mode, trial.label, trial.environment, legend.gpu(trial.gpu))
     shown = ", ".join(escaped(name) for name in names if name)
-    return f"{shown}: {standing.agree} of {standing.tried} attempts"
+    return f"{shown}: {standing.agree} of {standing.tried} attempts{earlier(standing)}"

@@ -52,7 +52,9 @@ def run(command, stage, tell):
 def called(command, kernel, function, stage, tell):
     """The stages that need a device. What was kept from the visit before is neither made nor checked again."""
     key = (command["kernel_file"], json.dumps(command["case"], sort_keys=True), command["mode"])
-    if key not in KEPT:
+    kept = key in KEPT
+    if not kept:
+        stage("prepare")
         KEPT.clear()
         values.release()
         found = ready(command, kernel, function, stage, tell)
@@ -62,7 +64,7 @@ def called(command, kernel, function, stage, tell):
         found = KEPT[key]
         tell(**found[1])
     if found[0] is not None:
-        clock(command, found[0], stage, tell)
+        clock(command, found[0], kept, stage, tell)
     stage("done")
 
 
@@ -72,11 +74,11 @@ KEPT: dict[Any, Any] = {}  # at most one: what may be timed, what was told of it
 CEILINGS: dict[str, float] = {}
 
 
-def clock(command, timed, stage, tell):
+def clock(command, timed, kept, stage, tell):
     from . import anchor, stopwatch
 
     stage("time")
-    facts = stopwatch.measure(timed, command["device"], command["effort"], command.get("l2", "cold"))
+    facts = stopwatch.measure(timed, command["device"], command["effort"], command.get("l2", "cold"), kept)
     if command.get("anchor") and command["device"] != "cpu":
         facts["anchor_us"] = anchor.measure()
         if not CEILINGS:
@@ -97,7 +99,6 @@ def ready(command, kernel, function, stage, tell):
         told.update(facts)
         tell(**facts)
 
-    stage("prepare")
     inputs = kernel.inputs(**case)
     tell_and_keep(inputs_hash=values.digest(inputs))
     call = prepared(kernel, function, inputs)

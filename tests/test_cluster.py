@@ -1,0 +1,390 @@
+"""The same plan on many nodes: blocks, their books, merging, and this machine's own queue. Slurm: test_slurm.py."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from workbench import cli, cluster, environments, gpus, planning
+from workbench.cluster import local, node, slurm, standing
+from workbench.cluster.submission import missing, new_id, read, write
+from workbench.commands import run as run_command
+from workbench.results import Outcome, Result, Trial, load, save
+
+ZOO = Path(__file__).parent / "kernels"
+ROOT = Path(__file__).parents[1]
+GPU = gpus.Gpu("NVIDIA H200", "9.0", "GPU-a", "999.1", 140.0)
+TRIAL = Trial("sqrt", {"n": 1}, "eager", "here", "NVIDIA H200")
+OK = Result(TRIAL, run="r1", outcome=Outcome.OK, reason="ok", time={"samples_us": [1.0, 2.0]})
+SLOW = '''"""Right, and in no hurry."""
+import time
+API = "math.sqrt"
+DEVICES = ("cpu",)
+TOLERANCE = 1e-6
+VARIES = ()
+CASES = [dict(n=n, wait_s={wait_s}) for n in range({count})]
+def inputs(n, wait_s, seed=0):
+    time.sleep(wait_s)
+    return dict(number=float(n + seed))
+def prepare(function, inputs):
+    return lambda: [function(inputs["number"])]
+def reference(inputs):
+    return {{"out": [inputs["number"] ** 0.5]}}
+def cost(n, wait_s):
+    return dict(bytes=0, flops=0, unit="bf16")
+'''
+
+
+def slow(folder, count=6, wait_s=0.3, name="slow.py"):
+    (folder / name).write_text(SLOW.format(count=count, wait_s=wait_s))
+    return folder / name
+
+
+def plan_options(*arguments):
+    parser = argparse.ArgumentParser()
+    run_command.arguments(parser)
+    return vars(parser.parse_args(["--python", sys.executable, "--mode", "eager", *map(str, arguments)]))
+
+
+def submitted(results, *files, engine="local", families=("SM90",), most=500):
+    kernels = [planning.from_file(file) for file in files]
+    options = plan_options(*(part for file in files for part in ("--kernel-file", file)))
+    here = environments.parse("here", sys.executable)
+    places = cluster.read_places(None, list(families))
+    found = cluster.blocks(options, kernels, [here, replace(here, name="other")], places, most)
+    return cluster.Submission(new_id(), results, engine, found)
+
+
+# Blocks and places
+
+
+def test_a_large_plan_is_split_by_kernel_and_never_by_environment(tmp_path):
+    files = [slow(tmp_path, 4, name=f"k{n}.py") for n in range(3)]
+    blocks = submitted(tmp_path, *files, families=("SM90", "SM100"), most=17).blocks
+    assert [block.family for block in blocks] == ["SM90", "SM90", "SM100", "SM100"]
+    assert [len(block.options["kernel_file"]) for block in blocks] == [2, 1, 2, 1]
+    for block in blocks:
+        sides = Counter(each["trial"]["environment"] for each in block.trials)
+        assert len(sides) == 2 and len(set(sides.values())) == 1
+    assert submitted(tmp_path, *files, most=1).blocks[0].trials  # one kernel is never cut
+
+
+def test_the_same_work_has_the_same_name_and_other_work_another(tmp_path):
+    file = slow(tmp_path)
+    first, again = (submitted(tmp_path, file).blocks[0].name for _ in range(2))
+    slow(tmp_path, wait_s=0.4)
+    assert first == again != submitted(tmp_path, file).blocks[0].name
+
+
+def test_a_constraint_map_says_how_to_ask(tmp_path):
+    file = tmp_path / "site.toml"
+    file.write_text(
+        '[sm90]\nconstraint = "h100|h200"\ngpu = "NVIDIA H200"\naccount = "team"\ntime = 30\n[SM100]\ngres = ""\n'
+    )
+    hopper, blackwell = cluster.read_places(file, [], partition="gpus")
+    assert (hopper.family, hopper.gpu, hopper.time_min) == ("SM90", "NVIDIA H200", 30)
+    assert hopper.asked == {
+        "constraint": "h100|h200", "gres": "gpu:1", "account": "team", "partition": "gpus",
+    }  # fmt: skip
+    assert blackwell.asked == {"constraint": "sm100", "partition": "gpus"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x", "TOML"), ("a = 1", "tables"), ("[H100]\n", "family"), ("[SM90]\ngres = [1]", "one text"),
+        ("[SM90]\ntime = 'long'", "minutes"), ("[SM90]\n'a b' = 1", "one text"), ('[SM90]\nqos = "a\\nb"', "line"),
+    ],
+)  # fmt: skip
+def test_a_constraint_map_that_is_none_is_told(tmp_path, text, says):
+    (tmp_path / "site.toml").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        cluster.read_places(tmp_path / "site.toml", [])
+
+
+def test_families_must_be_said():
+    with pytest.raises(ValueError, match="--families"):
+        cluster.read_places(None, [])
+
+
+# What the engine says, and what becomes of it
+
+
+@pytest.mark.parametrize(
+    ("word", "reason", "engine"),
+    [
+        ("RUNNING", "None", "running"), ("PENDING", "Resources", "waiting"), ("REQUEUED", "", "waiting"),
+        ("PENDING", "BadConstraints", "refused"), ("CANCELLED", "None", "cancelled"), ("NODE_FAIL", "", "node_lost"),
+        ("TIMEOUT", "TimeLimit", "time_limit"), ("PREEMPTED", "", "cancelled"),
+        ("FAILED", "NonZeroExitCode", "not_run"),
+        ("COMPLETED", "None", "not_run"), ("A_NEW_WORD", "", "waiting"),
+    ],
+)  # fmt: skip
+def test_words_of_slurm(tmp_path, monkeypatch, word, reason, engine):
+    submission = submitted(tmp_path, slow(tmp_path), engine="slurm")
+    (block,) = submission.blocks
+    submission.jobs[block.name] = "7"
+    monkeypatch.setattr(slurm, "ask", lambda jobs: {"7": (word, reason)})
+    assert cluster.states(submission)[block.name].engine == engine
+
+
+def test_a_job_that_left_its_results_is_not_asked_about(tmp_path, monkeypatch):
+    submission = submitted(tmp_path, slow(tmp_path), engine="slurm")
+    (block,) = submission.blocks
+    write(submission.mark("ended", block.name), {"job": "7"})
+    monkeypatch.setattr(slurm, "ask", lambda jobs: pytest.fail("the engine was asked"))
+    assert cluster.states(submission)[block.name].engine == "done"
+
+
+def test_an_engine_that_is_silent_makes_no_line(tmp_path, monkeypatch):
+    submission = submitted(tmp_path, slow(tmp_path), engine="slurm")
+    monkeypatch.setattr(slurm, "_call", lambda *command: None)
+    states = cluster.states(submission)
+    assert [state.engine for state in states.values()] == ["unknown"]
+    assert cluster.unfinished(submission, states) == 0
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def test_what_a_lost_job_did_not_bring_is_not_run_until_another_brings_it(tmp_path):
+    submission = submitted(tmp_path, slow(tmp_path, 3), engine="slurm")
+    (block,) = submission.blocks
+    first = Trial(**block.trials[0]["trial"])
+    save(replace(OK, trial=first), submission.lines(block) / "7-0" / "cpu" / "here.jsonl")
+    lost = {block.name: cluster.State(standing.Engine.LOST, "Slurm says NODE_FAIL", "7")}
+    assert cluster.unfinished(submission, lost) == cluster.unfinished(submission, lost) == 5
+    trials = load(tmp_path).trials()
+    assert trials[first].outcome == Outcome.OK
+    assert {s.result.reason for t, s in trials.items() if t != first} == {"node_lost"}
+    assert {s.outcome for t, s in trials.items() if t != first} == {Outcome.NOT_RUN}
+    for each in missing(submission, block):
+        save(
+            replace(OK, trial=Trial(**each["trial"])), submission.lines(block) / "8-0" / "cpu" / "here.jsonl"
+        )
+    assert cluster.unfinished(submission, lost) == 0
+    assert {standing.outcome for standing in load(tmp_path).trials().values()} == {Outcome.OK}
+
+
+def test_a_mark_is_whole_or_not_there(tmp_path):
+    (tmp_path / "half.json").write_text('{"job": ')
+    assert read(tmp_path / "half.json") == read(tmp_path / "none.json") == {}
+
+
+# The node
+
+
+@pytest.mark.parametrize(
+    ("visible", "index"), [("", 0), ("0", 0), ("2,3", 2), ("GPU-b", 1), ("GPU-none", 3)]
+)  # past the last: no GPU
+def test_the_gpu_that_was_allotted_is_used_and_not_the_first(monkeypatch, visible, index):
+    there = [replace(GPU, uuid=f"GPU-{letter}") for letter in "abc"]
+    monkeypatch.setattr(node.gpus, "here", lambda n: there[n] if n < 3 else None)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert node.visible_gpu() == index
+
+
+def test_a_node_of_another_family_measures_nothing(tmp_path):
+    block = replace(submitted(tmp_path, slow(tmp_path)).blocks[0], on_gpu=True)
+    assert node.unfit(block, GPU) == ""
+    assert "NVIDIA B200, and SM90" in node.unfit(block, replace(GPU, name="NVIDIA B200", sm="10.0"))
+    assert "no GPU" in node.unfit(block, None)
+    assert node.unfit(replace(block, on_gpu=False), None) == ""
+
+
+# Merging
+
+
+def merged(tmp_path, mine, theirs):
+    for folder, results in (("mine", mine), ("theirs", theirs)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        for result in results:
+            save(result, tmp_path / folder / "any.jsonl")
+    return cluster.merge([tmp_path / "theirs"], tmp_path / "mine")
+
+
+def test_a_colleagues_lines_keep_their_provenance_and_come_once(tmp_path):
+    about = {
+        "environment": {"hash": "abcdef0123", "name": "here"},
+        "gpu": {"uuid_hash": "77", "name": "H200"},
+    }
+    theirs = [replace(OK, run="r2", provenance=about), replace(OK, run="r2", attempt=2, provenance=about)]
+    assert merged(tmp_path, [OK], theirs).added == 2
+    again = merged(tmp_path, [], [])
+    assert (again.added, again.known, again.conflicts) == (0, 2, [])
+    assert [each.provenance for each in load(tmp_path / "mine") if each.run == "r2"] == [about, about]
+    assert (tmp_path / "mine" / "nvidia-h200-77" / "here-abcdef01.jsonl").is_file()
+
+
+@pytest.mark.parametrize("what", ["trial", "run", "arm", "generation", "visit", "attempt"])
+def test_each_part_of_what_an_attempt_is_known_by_tells_two_apart(tmp_path, what):
+    other = {
+        "trial": replace(TRIAL, mode="graph"),
+        "run": "r2",
+        "arm": "b",
+        "generation": 1,
+        "visit": 1,
+        "attempt": 2,
+    }
+    found = merged(tmp_path, [OK], [OK, replace(OK, **{what: other[what]})])
+    assert (found.added, found.known) == (1, 1)
+
+
+def test_two_that_contradict_each_other_are_shown_and_the_first_stays(tmp_path, capsys):
+    wrong = replace(OK, outcome=Outcome.WRONG, reason="wrong_numbers", time={})
+    for folder, result in (("mine", OK), ("theirs", wrong)):
+        save(result, tmp_path / folder / "any.jsonl")
+    code = cli.main(["collect", str(tmp_path / "theirs"), "--into", str(tmp_path / "mine")])
+    assert code == 1
+    said = capsys.readouterr().out
+    assert "kept ok (ok)" in said and "has wrong (wrong_numbers)" in said and "outcome" in said
+    assert [each.outcome for each in load(tmp_path / "mine")] == [Outcome.OK]
+
+
+def test_a_folder_within_the_other_is_not_merged_into_it(tmp_path):
+    save(OK, tmp_path / "mine" / "blocks" / "any.jsonl")
+    with pytest.raises(ValueError, match="already"):
+        cluster.merge([tmp_path / "mine" / "blocks"], tmp_path / "mine")
+
+
+# This machine's own queue
+
+
+def submit(results, file, *more):
+    parts = [
+        "submit",
+        "--cluster",
+        "local",
+        "--families",
+        "SM90",
+        "--kernel-file",
+        file,
+        "--python",
+        sys.executable,
+    ]
+    parts += ["--mode", "eager", "--effort", "quick", "--results", results, "--no-pages", "--json", *more]
+    return subprocess.run(
+        [sys.executable, "-m", "workbench", *map(str, parts)], capture_output=True, text=True, cwd=ROOT
+    )
+
+
+def until(true, wait_s=30):
+    last = time.monotonic() + wait_s
+    while not true():
+        assert time.monotonic() < last
+        time.sleep(0.05)
+
+
+def attempts(results):
+    return Counter(result.trial.label for result in load(results) if result.attempt > 0)
+
+
+def test_two_submissions_take_turns_and_a_third_of_the_same_is_refused(tmp_path):
+    first, second = slow(tmp_path, 2, 0.2, "a.py"), slow(tmp_path, 2, 0.2, "b.py")
+    assert submit(tmp_path / "r", first).returncode == 0
+    twin = submit(tmp_path / "r", first)
+    assert (twin.returncode, "under way" in twin.stderr) == (2, True)
+    done = submit(tmp_path / "r", second, "--wait")
+    assert done.returncode == 0, done.stdout + done.stderr
+    one, two = cluster.submissions(tmp_path / "r")
+    until(lambda: not local.alive(one.queue))
+    marks = [
+        (read(each.mark("started", block.name)), each.ended(block))
+        for each in (one, two)
+        for block in each.blocks
+    ]
+    spans = sorted((start["at"], start["at"] + end["wall_s"]) for start, end in marks)
+    assert spans[0][1] <= spans[1][0]
+    assert set(attempts(tmp_path / "r").values()) == {2}  # the cases of both files have the same labels
+    about = [each.provenance["block"]["family"] for each in load(tmp_path / "r") if each.attempt]
+    assert set(about) == {"SM90"}
+
+
+def test_cancelled_and_submitted_again_it_goes_on(tmp_path):
+    file = slow(tmp_path, 6, 0.3)
+    submit(tmp_path / "r", file)
+    until(lambda: attempts(tmp_path / "r"))
+    assert cli.main(["cancel", "--results", str(tmp_path / "r")]) == 0
+    (submission,) = cluster.submissions(tmp_path / "r")
+    until(lambda: not local.alive(submission.queue))
+    assert cli.main(["collect", "--results", str(tmp_path / "r")]) == 3
+    words = Counter(standing.result.reason for standing in load(tmp_path / "r").trials().values())
+    assert set(words) == {"ok", "cancelled"}
+    assert submit(tmp_path / "r", file, "--wait").returncode == 0
+    assert list(attempts(tmp_path / "r").values()) == [1] * 6
+    assert {standing.outcome for standing in load(tmp_path / "r").trials().values()} == {Outcome.OK}
+
+
+def test_a_queue_that_was_killed_is_lost_and_nothing_is_called_a_crash(tmp_path):
+    file = slow(tmp_path, 4, 0.5)
+    submit(tmp_path / "r", file)
+    until(lambda: attempts(tmp_path / "r"))
+    (submission,) = cluster.submissions(tmp_path / "r")
+    queue = psutil.Process(submission.queue["pid"])
+    for process in [queue, *queue.children(recursive=True)]:
+        process.kill()
+    until(lambda: not local.alive(submission.queue))
+    (state,) = cluster.states(submission).values()
+    assert state.engine == "node_lost"
+    cluster.unfinished(submission, cluster.states(submission))
+    words = {standing.result.reason for standing in load(tmp_path / "r").trials().values()}
+    assert words == {"ok", "node_lost"}
+
+
+def test_a_family_that_is_not_here_is_refused_and_its_trials_are_not_run(tmp_path):
+    done = submit(tmp_path / "r", ZOO / "absent.py", "--dry-run")
+    assert [each["trials"] for each in json.loads(done.stdout)] == [1]
+    gpu = tmp_path / "gpu_only.py"
+    gpu.write_text((ZOO / "absent.py").read_text().replace('("cpu",)', '("cuda",)'))
+    done = submit(tmp_path / "r", gpu, "--wait")
+    assert done.returncode == 3
+    (standing_,) = load(tmp_path / "r").trials().values()
+    assert (standing_.result.reason, standing_.result.trial.gpu) == ("refused", "SM90")
+
+
+def test_a_worker_killed_from_outside_waits_for_what_may_come_for_us(tmp_path):
+    """An engine ends the processes of a job one by one; a trial whose worker goes first is not a crash."""
+    file = slow(tmp_path, 2, 3.0)
+    code = f"""
+import signal, sys
+from workbench import environments, planning, runner
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+planned = planning.plan(
+    [planning.from_file({str(file)!r})], [environments.parse("here", sys.executable)], ["eager"], None)
+from pathlib import Path
+print(runner.run(planned, None, runner.Options(Path({str(tmp_path / "r")!r}), quiet=True, patience_s=3.0)).stopped)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    until(lambda: any(is_worker(child) for child in children(process)))
+    time.sleep(1)
+    for child in children(process):
+        child.send_signal(signal.SIGTERM)
+    time.sleep(0.7)
+    os.kill(process.pid, signal.SIGTERM)
+    assert "interrupted" in process.communicate(timeout=20)[0]
+    assert not attempts(tmp_path / "r")
+
+
+def children(process):
+    """Those that are no zombies."""
+    found = []
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if child.cmdline():
+                    found.append(child)
+    return found
+
+
+def is_worker(process):
+    with contextlib.suppress(psutil.Error):
+        return "start.py" in " ".join(process.cmdline())
+    return False

@@ -1,0 +1,117 @@
+"""The body of a job: `python -m workbench.cluster.job ROLE SUBMISSION [BLOCK]`. ROLE is prepare, block or pages.
+
+It is our own supervisor, started as a command, so nothing is pickled from one Python to another. It ends with 0
+whatever the kernels did; what it could not do is said by the mark that is not there.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench import environments, gpus, planning, prebuilt, runner
+from workbench.commands import run as command
+
+from .blocks import Block
+from .node import alone, job_number, unfit, visible_gpu
+from .submission import Submission, open_submission, write
+
+PATIENCE_S = 2.0  # whoever ends a job ends its processes one by one: ours may be the last
+
+
+def main() -> int:
+    role, file, *rest = sys.argv[1:]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)  # the runner knows how to be interrupted
+    signal.signal(
+        signal.SIGUSR2, lambda *_: None
+    )  # a warning of the engine; ignored, it would be so in the workers
+    submission = open_submission(Path(file))
+    if role == "prepare":
+        prepare(submission)
+    elif role == "pages":
+        return pages(submission)
+    else:
+        do(submission, submission.block(rest[0]))
+    return 0
+
+
+def do(submission: Submission, block: Block) -> None:
+    """Run a block; started again, it goes on where it was stopped."""
+    if submission.ended(block):
+        return
+    job, start = job_number(), os.environ.get("SLURM_RESTART_COUNT", "0")
+    write(submission.mark("started", block.name), {"job": job, "start": int(start), "at": time.time()})
+    about = {"name": block.name, "family": block.family, "submission": submission.id, "job": job}
+    os.environ["WORKBENCH_BLOCK"] = json.dumps(about)
+    index = visible_gpu()
+    if problem := unfit(block, gpus.here(index)):
+        write(submission.mark("ended", block.name), {**about, "refused": problem})
+        return
+    with alone(submission.lines(block)):
+        summary = _run(block, submission.lines(block), index, f"{job}-{start}")
+    if not summary.stopped:
+        facts = {"outcomes": dict(summary.outcomes), "skipped": summary.skipped, "wall_s": summary.wall_s}
+        write(submission.mark("ended", block.name), {**about, "start": int(start), **facts})
+
+
+def _run(block: Block, lines: Path, index: int, part: str) -> Any:
+    options = options_of(block)
+    options.results, options.gpu = str(lines), index
+    gpu = gpus.here(index)
+    planned = planning.plan(
+        command._kernels(options), command._environments(options), options.mode or planning.MODES, gpu
+    )
+    how = replace(command._options(options), part=part, patience_s=PATIENCE_S)
+    return runner.run(planned, gpu, how)
+
+
+def options_of(block: Block) -> argparse.Namespace:
+    """The options of `workbench run`, with the defaults of this version for what the block does not say."""
+    parser = argparse.ArgumentParser()
+    command.arguments(parser)
+    return argparse.Namespace(**{**vars(parser.parse_args([])), **block.options})
+
+
+def prepare(submission: Submission) -> None:
+    """Build the environments, and unpack modules built ahead, once for all nodes; what fails is an outcome later."""
+    done = set()
+    for block in submission.blocks:
+        options = options_of(block)
+        wheels = Path(options.wheels) if options.wheels else None
+        for environment in command._environments(options):
+            with contextlib.suppress(environments.BuildError, ValueError):
+                built = environments.build(environment, wheels=wheels, progress=print)
+                if options.prebuilt and (block.family, environment) not in done:
+                    _unpack(options.prebuilt, built, block.family)
+                done.add((block.family, environment))
+
+
+def _unpack(folder: str, built: environments.Built, family: str) -> None:
+    version = built.packages.get("flashinfer-python", "")
+    for major, name in gpus.FAMILIES.items():
+        if name == family:
+            prebuilt.modules(Path(folder), version, f"{major}.0", environments.FOLDER / "modules")
+
+
+def pages(submission: Submission) -> int:
+    """Say what became of jobs without results, then write the pages from all result lines."""
+    from .standing import states
+    from .unfinished import unfinished
+
+    with contextlib.suppress(OSError, RuntimeError):
+        unfinished(submission, states(submission))
+    command = ["report", "--results", str(submission.results), "--site", submission.site]
+    command += ["--notebooks", submission.notebooks]
+    return subprocess.run([sys.executable, "-m", "workbench", *command]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
