@@ -43,7 +43,17 @@ def test_the_host_imports_nothing_that_is_measured(module):
 
 
 SHOWING = ("findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison")
-MEASURING = ("cluster", "runner", "workers", "planning", "records", "judge", "canary", "prebuilt", "environments")
+MEASURING = (
+    "cluster",
+    "runner",
+    "workers",
+    "planning",
+    "records",
+    "judge",
+    "canary",
+    "prebuilt",
+    "environments",
+)
 
 
 @pytest.mark.parametrize(("mine", "others"), [(SHOWING, MEASURING), (MEASURING, (*SHOWING, "showing"))])

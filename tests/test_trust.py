@@ -38,7 +38,7 @@ def test_equal_sides_are_counted_and_their_bound_is_stated():
     (row,) = trust.equal_sides(run()).rows
     assert row[:3] == ("made up", "2", "6")
     assert row[4:6] == ("0", "0")
-    assert "0 of 2 comparisons" in trust.bound(run()) and "77.6%" in trust.bound(run())
+    assert "0 of 2 comparisons" in repr(trust.bound(run())) and "77.6%" in repr(trust.bound(run()))
 
 
 def test_a_change_that_was_made_is_found_with_enough_processes():

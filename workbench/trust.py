@@ -89,18 +89,16 @@ def _counts(changes: Sequence[Any]) -> tuple[str, ...]:
     )
 
 
-def bound(results: Results) -> str:
+def bound(results: Results) -> Shown:
     """The bound that the number of equal comparisons gives for the share of false verdicts, with 95 %."""
     changes = [
         each for one, two in _arms(results) for each in compare(results, one, two, DEFAULT) if each.ratio
     ]
     false = sum(each.verdict in (Direction.FASTER, Direction.SLOWER) for each in changes)
-    if not changes:
-        return "No A/A run is stored."
-    if false:
-        return f"{false} of {len(changes)} comparisons of equal sides were called different."
-    most = 1 - 0.05 ** (1 / len(changes))
-    return f"0 of {len(changes)} comparisons of equal sides were called different; with 95 %, under {most:.1%} are."
+    words = f"{false} of {len(changes)} comparisons of equal sides were called different"
+    if changes and not false:
+        words += f"; with 95 %, under {1 - 0.05 ** (1 / len(changes)):.1%} are"
+    return Shown("", (), (), f"{words}." if changes else "No A/A run is stored.")
 
 
 def made(results: Results) -> Shown:
