@@ -50,6 +50,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
     add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
     add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
+    _how(add)
+
+
+def _how(add: Any) -> None:
+    """How the planned trials are run."""
     add("--mode", action="append", default=[], help="eager or graph (again for more; default: all)")
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
     add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
