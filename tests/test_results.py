@@ -187,3 +187,16 @@ def test_a_disk_that_fills_up_leaves_the_file_as_it_was(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert len(load(tmp_path)) == 1
+
+
+def test_a_rerun_explains_a_trial_and_does_not_count_in_it():
+    crash = replace(OK, outcome=Outcome.CRASHED, reason="illegal_memory_access", time={}, rerun="located")
+    crash = replace(crash, attempt=2, forensic={"fault": {"kernel": "k"}})
+    assert parse(line(crash)) == crash
+    assert Standing.of([OK, crash]) == Standing(OK, 1, 1, (Outcome.OK,))
+
+
+def test_a_trial_is_named_by_what_it_is_alone():
+    same = Trial("matmul", {"tokens": 16}, "eager", "example 1", "cpu")
+    assert TRIAL.id == same.id and len(TRIAL.id) == 10
+    assert TRIAL.id != replace(TRIAL, mode="graph").id

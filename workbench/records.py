@@ -48,6 +48,7 @@ def result(
         found=_scrubbed(_dict(told.facts.get("found"))),
         check=_checks(told.facts),
         time=_dict(told.facts.get("time")) if ok else {},
+        forensic=_scrubbed(_dict(told.facts.get("forensic"))),
         marks=marks(told, ahead),
         stderr=scrub(_kept(told.stderr)),
         stdout=scrub(_kept(told.stdout)),

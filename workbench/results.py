@@ -6,6 +6,7 @@ reported as a problem and the rest is used.
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -17,7 +18,9 @@ from statistics import median
 from typing import Any
 
 SCHEMA = 1
-MODES = ("eager", "graph")  # how a kernel can be called; stored results may know others
+MODES = ("eager", "graph")  # how a kernel is called where nobody says how
+FORENSIC_MODES = ("fenced", "fenced_start", "sanitized")  # never timed: they look for latent faults
+MORE_MODES = ("piecewise", *FORENSIC_MODES, "compiled")  # asked for by name; stored results may know others
 LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
 DEEPEST = 20  # containers in each other; what walks through a value later may recurse
 LONGEST_TIME = (
@@ -117,12 +120,20 @@ class Trial:
         case = json.dumps(self.case, sort_keys=True)
         return hash((self.kernel, case, self.mode, self.environment, self.gpu))
 
+    @property
+    def id(self) -> str:
+        """Ten hex digits by which a page or a command names the trial, the same in every run."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:10]
+
 
 @dataclass(frozen=True)
 class Result:
     """One attempt at a trial. Times in `stages` are seconds, in `time` microseconds.
 
-    `attempt` 0 is the line written when a run is planned: what stays if the run ends before it.
+    `attempt` 0 is the line written when a run is planned: what stays if the run ends before it. `rerun` is
+    why an attempt was made beyond the plan (located, narrowed); it explains a trial and does not count in it.
+    `forensic` is what was found about a fault: fence, sanitizer, fault.
     """
 
     trial: Trial
@@ -135,10 +146,12 @@ class Result:
     generation: int = 0
     visit: int = 0
     attempt: int = 1
+    rerun: str = ""
     stages: dict[str, float] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)  # the function as this environment has it
     check: dict[str, Any] = field(default_factory=dict)  # errors against the reference
     time: dict[str, Any] = field(default_factory=dict)  # only where the outcome is ok
+    forensic: dict[str, Any] = field(default_factory=dict)
     marks: list[str] = field(default_factory=list)  # what must be said wherever it is shown
     stderr: str = ""
     stdout: str = ""
@@ -209,7 +222,8 @@ class Standing:
     """What a trial is worth, from its attempts: k of n attempts agree with `result`, the newest that says most.
 
     Only attempts at the newest version count, which is the kernel's file and the environment's contents;
-    `earlier` is how many there are of others. All visits of interleaved processes are attempts at the trial.
+    `earlier` is how many there are of others. All visits of interleaved processes are attempts at the trial;
+    reruns are not.
     """
 
     result: Result
@@ -220,7 +234,8 @@ class Standing:
 
     @classmethod
     def of(cls, attempts: list[Result]) -> "Standing":
-        every = [result for result in attempts if result.attempt > 0] or attempts[-1:]
+        planned = [result for result in attempts if not result.rerun] or attempts
+        every = [result for result in planned if result.attempt > 0] or planned[-1:]
         tried = _of_newest_version(every)
         ran = [result for result in tried if result.outcome != Outcome.NOT_RUN] or tried
         against = [result for result in ran if result.outcome != Outcome.OK]
@@ -263,7 +278,7 @@ def _version(result: Result) -> tuple[str, str]:
 
 def check_modes(wanted: Iterable[str], stored: Iterable[str] = ()) -> None:
     """Raises ValueError that names the modes there are: the workbench's, and those that are `stored`."""
-    known = list(dict.fromkeys([*MODES, *sorted(stored)]))
+    known = list(dict.fromkeys([*MODES, *MORE_MODES, *sorted(stored)]))
     unknown = [mode for mode in wanted if mode not in known]
     if unknown:
         raise ValueError(f"no mode {unknown[0]!r}; there are {', '.join(known)}")
@@ -422,7 +437,8 @@ def _check_depth(value: Any, left: int) -> None:
 
 KINDS: dict[str, type | tuple[type, ...]] = {
     "run": str, "reason": str, "detail": str, "stage": str, "arm": str, "generation": int, "visit": int,
-    "attempt": int, "stages": dict, "found": dict, "check": dict, "time": dict, "marks": list,
+    "attempt": int, "rerun": str, "stages": dict, "found": dict, "check": dict, "time": dict,
+    "forensic": dict, "marks": list,
     "stderr": str, "stdout": str,
     "kernel_hash": str, "inputs_hash": str, "provenance": dict,
 }  # fmt: skip

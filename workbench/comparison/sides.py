@@ -142,7 +142,7 @@ def time_us(result: Result) -> float | None:
 def gathered(results: Iterable[Result], side: Side) -> dict[Question, dict[Place, Gathered]]:
     found: dict[Question, dict[Place, Gathered]] = {}
     for each in results:
-        if each.trial.environment == side.environment and each.arm == side.arm:
+        if each.trial.environment == side.environment and each.arm == side.arm and not each.rerun:
             places = found.setdefault(question(each.trial), {})
             places.setdefault(place(each), Gathered()).attempts.append(each)
     return found
