@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench import environments, interleaving, planning, runner
+from workbench import crew, environments, interleaving, planning, runner
 from workbench.comparison import Side, compare
-from workbench.results import Results, load
+from workbench.results import Outcome, Results, load
 from workbench.worker import activity, stopwatch
 
 ZOO = Path(__file__).parent / "kernels"
@@ -89,3 +89,46 @@ def test_noise_is_how_well_the_median_is_known():
     assert stopwatch.noise([5.0] * 30) == 0.0
     wide, many = [9.0, 10.0, 11.0] * 10, [9.0, 10.0, 11.0] * 1000
     assert stopwatch.noise(many) < stopwatch.noise(wide) / 5
+
+
+@pytest.mark.slow
+def test_a_generation_starts_side_by_side_before_anything_is_timed(by_turns, monkeypatch):
+    ready, started = crew.Crew._ready, []
+    monkeypatch.setattr(crew.Crew, "_ready", lambda *given: started.append(ready(*given)) or started[-1])
+    found = by_turns("misbehaving", [{"how": "right", "place": 0}])
+    assert len(started) == 2 * 2 and all(started)
+    assert [each.outcome for each in found] == [Outcome.OK] * 2 * 2 * 2
+
+
+LEAVES = """
+import os, sys
+from math import sqrt
+
+API, DEVICES, TOLERANCE, VARIES, CASES = "math.sqrt", ("cpu",), 1e-6, (), [{"number": 4.0}]
+if "workbench_worker" in sys.modules:
+    os._exit(7)
+
+
+def inputs(number, seed=0):
+    return {"number": number}
+
+
+def prepare(function, inputs):
+    return lambda: [sqrt(inputs["number"])]
+
+
+def reference(inputs):
+    return {"out": [inputs["number"] ** 0.5]}
+
+
+def cost(number):
+    return dict(bytes=0, flops=0)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_does_not_come_up_is_told_by_its_trial(by_turns, tmp_path):
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    found = by_turns(tmp_path / "leaves", [{"number": 4.0}])
+    assert {each.outcome for each in found} == {Outcome.CRASHED}
+    assert all("exit code 7" in each.detail for each in found)

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workbench import canary, environments, gpus, planning, prebuilt
@@ -68,11 +69,28 @@ class Crew:
                 time.sleep(self.options.patience_s)
         return told
 
+    def assemble(self, first: Mapping[str, tuple[Planned, Built]]) -> None:
+        """Start these places' workers side by side, as far as the device; nothing is timed meanwhile.
+
+        One that does not come up is dropped: its first attempt begins anew, and tells why.
+        """
+        can = [place for place, pair in first.items() if not self._why_not(*pair, fresh=True)]
+        with ThreadPoolExecutor() as side_by_side:
+            ready = side_by_side.map(lambda place: self._ready(*first[place]), can)
+        self.workers.update({place: each for place, each in zip(can, ready, strict=True) if each})
+
+    def _ready(self, planned: Planned, built: Built) -> Worker | None:
+        worker = self._worker(built)
+        told = worker.run({**self._command(planned), "ready": True}, self.limits_s)
+        return None if told.worker_over else worker
+
     def close(self, *places: str) -> None:
-        """Let the workers of these places, or all, end by themselves."""
-        for place in places or tuple(self.workers):
-            if place in self.workers:
-                self.workers.pop(place).close()
+        """Let the workers of these places, or all, end by themselves, side by side."""
+        leaving = [
+            self.workers.pop(place) for place in places or tuple(self.workers) if place in self.workers
+        ]
+        with ThreadPoolExecutor() as side_by_side:
+            list(side_by_side.map(Worker.close, leaving))
 
     def close_others(self, place: str) -> bool:
         """End all workers but this one; whether there were any."""

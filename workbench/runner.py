@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench import environments, gpus, interleaving, locks, prebuilt, records
 from workbench.crew import Crew, PutOff
 from workbench.environments import BuildError, Built, Environment
-from workbench.interleaving import Visit
+from workbench.interleaving import Arm, Visit
 from workbench.judge import Judgement
 from workbench.options import Options, Summary
 from workbench.planning import Planned
@@ -168,9 +168,18 @@ class Run:
         asked = interleaving.questions(there)
         self.progress.expect(2 * generations * self.options.arms * len(there))
         for generation in range(1, generations + 1):
+            self._assemble(asked, sides)
             for question in asked:
                 self._ask(question, interleaving.visits(sides, generation))
             self.crew.close()
+
+    def _assemble(self, asked: Sequence[Mapping[Environment, Planned]], sides: Iterable[Arm]) -> None:
+        """A generation's processes, each by the first question that is put to its environment."""
+        first: dict[Environment, Planned] = {}
+        for question in reversed(asked):
+            first.update(question)
+        built = {environment: each for environment, each in self.built.items() if isinstance(each, Built)}
+        self.crew.assemble({side.place: (first[side.environment], built[side.environment]) for side in sides})
 
     def _ask(self, question: Mapping[Environment, Planned], visits: Sequence[Visit]) -> None:
         """One question to all sides by turns; a side that fails is not asked again in this generation."""

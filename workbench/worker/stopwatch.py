@@ -5,6 +5,7 @@ opinion, and the first where the records are not complete or CUPTI is not to be 
 overwritten before each call, or `warm`. Host-inclusive time is a figure of its own. `timer` is what was used.
 """
 
+import contextlib
 import time
 
 from . import activity
@@ -30,6 +31,17 @@ def measure(call, device, effort, l2="cold", again=False):
             "host_clock", *_until_quiet(lambda: [_host_once(call) for _ in range(BATCH)], effort), l2="n/a"
         )
     return _on_gpu(call, effort, l2, again)
+
+
+def get_ready():
+    """Open the device and CUPTI's records, which takes a process more than a second the first time."""
+    import torch
+
+    block = torch.zeros(1, device="cuda")
+    with contextlib.suppress(
+        activity.Lost, RuntimeError, ImportError, AttributeError
+    ):  # told when it is timed
+        activity.samples(block.zero_, _spin(1.0), block.zero_, 1)
 
 
 def events_us(call):
