@@ -71,3 +71,13 @@ def test_what_is_not_there_is_said(tmp_path, text):
     assert "benchmarks/truth.py" in repr(trust.truth(tmp_path / "t.json"))
     assert "--arms 2" in trust.equal_sides(Results())._repr_html_()
     assert "dial" in repr(trust.made(Results())) and "A/A" in repr(trust.possible(Results()))
+
+
+def test_what_the_tool_takes_is_shown_as_it_was_stored(tmp_path):
+    file = tmp_path / "cost.json"
+    rows = [{"what": "<b>quick</b>", "trials": 138, "visits": 216, "wall_s": 44.58, "goal": "60 s"}, "no row"]
+    file.write_text(json.dumps({"gpu": "a card", "date": "a day", "rows": rows}))
+    shown = trust.cost(file)
+    assert shown.rows == (("<b>quick</b>", "138", "216", "44.58", "-", "60 s"),)
+    assert "<b>quick" not in shown._repr_html_()
+    assert "benchmarks/isolated.py" in repr(trust.cost(tmp_path / "none.json"))

@@ -43,16 +43,39 @@ class Shown:
 def truth(file: str | Path) -> Shown:
     """Every timer on the same calls in one sitting, from what `benchmarks/truth.py` wrote; microseconds."""
     empty = f"No {Path(file).name}: `python benchmarks/truth.py` makes one on a machine with a GPU."
-    try:
-        stored = json.loads(Path(file).read_text(encoding="utf-8"))
-        found = [row for row in stored["rows"] if isinstance(row, dict)]
-    except (OSError, ValueError, KeyError, TypeError):
+    stored = _stored(file)
+    if not stored:
         return Shown("", (), (), empty)
     rows = tuple(
-        (plain(row.get("call", "")), *(_us(row, name) for name in (CLOCK, *TIMERS))) for row in found
+        (plain(row.get("call", "")), *(_us(row, name) for name in (CLOCK, *TIMERS))) for row in stored["rows"]
     )
     words = f"{plain(stored.get('gpu', ''))}, {plain(stored.get('date', ''))}: medians in us; - where none was taken"
     return Shown(words, ("call", CLOCK, *TIMERS), rows)
+
+
+def cost(file: str | Path) -> Shown:
+    """What the tool itself takes, from a stored list of runs; seconds of whole commands, or a ratio of them."""
+    empty = f"No {Path(file).name}: `python benchmarks/isolated.py` measures it on a machine with a GPU."
+    stored = _stored(file)
+    if not stored:
+        return Shown("", (), (), empty)
+    names = ("what", "trials", "visits", "wall_s", "ratio", "goal")
+    rows = tuple(tuple(_plain(row.get(name)) for name in names) for row in stored["rows"])
+    words = f"{plain(stored.get('gpu', ''))}, {plain(stored.get('date', ''))}: one sitting on one card"
+    return Shown(words, ("what", "trials", "visits", "wall time in s", "ratio", "goal"), rows)
+
+
+def _plain(value: Any) -> str:
+    return "-" if value in (None, "") else plain(value)
+
+
+def _stored(file: str | Path) -> dict[str, Any]:
+    """An object with a list `rows` of objects; empty where the file is not that."""
+    try:
+        stored = json.loads(Path(file).read_text(encoding="utf-8"))
+        return {**stored, "rows": [row for row in stored["rows"] if isinstance(row, dict)]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _us(row: dict[str, Any], name: str) -> str:
