@@ -69,6 +69,10 @@ def _allocations(fence):
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Allocations(TorchDispatchMode):
+        @classmethod
+        def _should_skip_dynamo(cls):
+            return False  # else the first call imports all of torch's compiler, which takes seconds
+
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             kwargs = kwargs or {}
             given = values.tensors((args, kwargs))

@@ -126,7 +126,8 @@ class Memory:
 
         handed = Bytes(address, size)
         self.handed.append(weakref.ref(handed))
-        return torch.as_tensor(handed, device=self.device)
+        with self._even_in_a_capture():
+            return torch.as_tensor(handed, device=self.device)
 
     def holds(self, address):
         return any(low <= address < high for low, high in self.rooms)
