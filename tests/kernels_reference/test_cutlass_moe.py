@@ -131,3 +131,10 @@ def test_the_cost_counts_only_the_experts_that_have_tokens():
     cost = cutlass_moe.cost(tokens=1, **shape)
     assert cost["bytes"] == 4 * 3 * 2880 * 2880 * 2 + 2 * 2880 * 2 + 4 * 8
     assert cost["flops"] == 6 * 4 * 2880 * 2880
+
+
+def test_whether_the_last_expert_is_reached_is_said():
+    first = torch.empty(4, 1)
+    chosen = torch.tensor([[0, 3], [1, 2]])
+    assert cutlass_moe.reached(dict(chosen=chosen, first=first)) == {"last expert": True}
+    assert cutlass_moe.reached(dict(chosen=chosen % 3, first=first)) == {"last expert": False}

@@ -96,3 +96,23 @@ def test_the_cost_counts_only_the_experts_that_have_tokens():
     weights = 4 * (5760 * 2880 * 17 // 32 + 4 * 5760)
     assert cost["bytes"] == weights + 2 * 2880 + 4 * 5760 + 4 * 4
     assert cost["flops"] == 2 * 4 * 5760 * 2880
+
+
+def test_padded_scales_are_a_case_of_their_own_and_change_no_reference(inputs):
+    padded = mxfp4_swiglu.inputs(**CASE, pad_scales=True)
+    assert "pad_scales" not in inputs and padded.pop("pad_scales")
+    assert torch.equal(mxfp4_swiglu.reference(padded)["out"], mxfp4_swiglu.reference(inputs)["out"])
+    assert all("pad_scales" not in case for case in mxfp4_swiglu.CASES)
+    assert mxfp4_swiglu.cost(**CASE, pad_scales=True) == mxfp4_swiglu.cost(**CASE)
+
+
+@pytest.mark.parametrize("groups, wanted", [(90, 92), (96, 96), (1, 4)])
+def test_scales_are_padded_to_a_multiple_of_four_groups(groups, wanted):
+    exponents = torch.full((2, 3, groups), 127, dtype=torch.uint8)
+    padded = mxfp4_swiglu.padded(exponents)
+    assert padded.shape == (2, 3, wanted) and torch.equal(padded[..., :groups], exponents)
+
+
+def test_whether_the_last_expert_is_reached_is_said(inputs):
+    assert mxfp4_swiglu.reached(inputs) == {"last expert": True}
+    assert mxfp4_swiglu.reached({**inputs, "chosen": inputs["chosen"].clamp(max=2)}) == {"last expert": False}

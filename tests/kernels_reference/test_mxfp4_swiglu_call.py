@@ -118,3 +118,11 @@ def test_the_routing_that_is_handed_over_is_that_of_the_reference(library, input
     assert routing.expt_hist.dtype == torch.int32 and torch.equal(routing.expt_hist.long(), rows)
     assert (routing.n_expts_tot, routing.n_expts_act) == (4, 2)
     assert torch.equal(routing.expt_data[0], routing.expt_hist) and routing.expt_data[1] == 48
+
+
+def test_padded_scales_reach_the_library(library):
+    inputs = mxfp4_swiglu.inputs(**{**CASE, "hidden": 192}, pad_scales=True)
+    mxfp4_swiglu.prepare(library.function, inputs)()
+    scale, *_ = library.function.got["precision_config"].weight_scale
+    assert scale.shape == (4, 8, 256)
+    assert torch.equal(scale.transpose(1, 2)[..., :6], inputs["exponents"])

@@ -153,3 +153,13 @@ def test_the_cost_of_a_known_case():
     cost = trtllm_attention.cost(**case, page=32, backend="auto")
     assert cost["bytes"] == 2 * 64 * 8192 * 8 * 128 * 2 + 2 * 64 * 64 * 128 * 2 + 4 * 64 * 256
     assert cost["flops"] == 4 * 64 * 8192 * 64 * 128
+
+
+def test_whether_the_last_page_is_read_to_its_end_is_said():
+    case = dict(batch=3, length=64, heads=4, kv_heads=2, head_dim=16, lengths="equal", sinks=False)
+    inputs = trtllm_attention.inputs(**case, page=16, backend="auto")
+    assert trtllm_attention.reached(inputs) == {"last page": True}
+    assert trtllm_attention.reached({**inputs, "seq_lens": inputs["seq_lens"] - 64}) == {"last page": False}
+    request = int((inputs["block_tables"] == 11).nonzero()[0, 0])
+    inputs["seq_lens"][request] = 15  # not even its first page
+    assert trtllm_attention.reached(inputs) == {"last page": False}

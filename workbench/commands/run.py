@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   workbench run --kernel-file my_kernel.py --python /opt/container/bin/python --mode eager
   workbench run --environment flashinfer==0.6.8.post1 --wheels wheels/       # no network: a folder of wheels
   workbench run --kernel fp4_quantize --environment flashinfer==0.6.8.post1 --dry-run
+  workbench run --kernel trtllm_attention --environment flashinfer==0.6.11.post1 --mode fenced --mode fenced_start
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
@@ -55,7 +56,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _how(add: Any) -> None:
     """How the planned trials are run."""
-    add("--mode", action="append", default=[], help="eager or graph (again for more; default: all)")
+    add(
+        "--mode",
+        action="append",
+        default=[],
+        help="eager or graph (again for more; default: both); fenced or fenced_start stop the first read or write "
+        "past the end, or before the start, of a tensor, and time nothing",
+    )
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
     add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
     add(

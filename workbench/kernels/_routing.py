@@ -43,6 +43,11 @@ def touched(tokens: int, experts: int, top_k: int, routing: str) -> int:
     return len({expert for chosen in choose(tokens, experts, top_k, routing) for expert in chosen})
 
 
+def reaches_last(chosen: Any, experts: int) -> bool:
+    """Whether the last expert has a token: only then is the end of the weights read."""
+    return bool((chosen == experts - 1).any())
+
+
 def tensor(device: Any, *case: Any) -> Any:
     """`choose` as an int32 tensor [tokens, top_k]."""
     import torch

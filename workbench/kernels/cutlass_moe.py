@@ -97,6 +97,10 @@ def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     return {"out": answer}
 
 
+def reached(inputs: dict[str, Any]) -> dict[str, bool]:
+    return {"last expert": _routing.reaches_last(inputs["chosen"], len(inputs["first"]))}
+
+
 def expert_layer(x: Any, first: Any, second: Any) -> Any:
     """One expert, float32: rows [n, hidden] to [n, hidden]."""
     import torch

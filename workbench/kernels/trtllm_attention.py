@@ -120,6 +120,13 @@ def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     return {"out": torch.stack(answers)}
 
 
+def reached(inputs: dict[str, Any]) -> dict[str, bool]:
+    """Whether some request reads the last page to its last token: the end of keys and values."""
+    last, page = len(inputs["key"]) - 1, inputs["key"].shape[2]
+    request, place = (int(each) for each in (inputs["block_tables"] == last).nonzero()[0])
+    return {"last page": int(inputs["seq_lens"][request]) >= (place + 1) * page}
+
+
 def sequence(pages: Any, table: Any, length: int) -> Any:
     """One request's keys or values in order, float32 [kv_heads, length, head_dim]."""
     return pages[table.long()].transpose(0, 1).flatten(1, 2)[:, :length].float()

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from . import artifacts, builds, find, graph, poison, values
+from . import artifacts, builds, fence, find, graph, mapping, poison, values
 
 DEVICE_STAGES = ("build", "prepare", "first_call", "check", "capture", "replay", "time")
 
@@ -50,6 +50,7 @@ def run(command, stage, tell):
         called(command, kernel, function, stage, tell)
     finally:
         tell(prebuilt=builds.used(command["kernel_file"]))
+    mapping.give_back()
 
 
 def get_ready(device):
@@ -63,7 +64,7 @@ def get_ready(device):
 def called(command, kernel, function, stage, tell):
     """The stages that need a device. What was kept from the visit before is neither made nor checked again."""
     key = (command["kernel_file"], json.dumps(command["case"], sort_keys=True), command["mode"])
-    kept = key in KEPT
+    kept = key in KEPT and not fence.edge(command)
     if not kept:
         stage("prepare")
         KEPT.clear()
@@ -100,7 +101,10 @@ def clock(command, timed, kept, stage, tell):
 
 
 def ready(command, kernel, function, stage, tell):
-    """What may be timed (None where an answer is wrong), the facts told of it, and what must stay alive."""
+    """What may be timed (None where an answer is wrong), the facts told of it, and what must stay alive.
+
+    Behind a fence nothing is timed.
+    """
     case, mode = command["case"], command["mode"]
     if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=command["sm"], **case):
         artifacts.require(Stopped)
@@ -113,18 +117,20 @@ def ready(command, kernel, function, stage, tell):
     inputs = kernel.inputs(**case)
     tell_and_keep(inputs_hash=values.digest(inputs))
     call = prepared(kernel, function, inputs)
+    if fence.edge(command):
+        call = fence.behind(command, kernel, call, inputs, tell_and_keep, Stopped)
     stage("first_call")
     written = values.tensors(raw(kernel, call()))
     values.synchronize(command["device"])
     sizes = [values.size(each) for each in written]
     del written
-    if mode == "eager":
+    if mode == "eager" or mode in fence.EDGES:
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
     else:
         raise Stopped("not_run", f"this workbench has no mode {mode!r}; it has eager and graph")
-    return timed, told, (call, inputs)
+    return None if fence.edge(command) else timed, told, (call, inputs)
 
 
 def load(file):
