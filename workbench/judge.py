@@ -46,7 +46,16 @@ class Judgement:
 def judge(facts: Facts) -> Judgement:
     """How the attempt ended. A death that no rule can place is `unknown`, never a guess."""
     reason, detail = _reason(facts)
+    detail += _rung(facts) if reason != "ok" else ""
     return Judgement(OUTCOME_OF_REASON.get(reason, Outcome.FAILED), reason, detail[:DETAIL_CHARACTERS])
+
+
+def _rung(facts: Facts) -> str:
+    """At which size of a ladder of graphs it happened, as the worker said before each step."""
+    at = facts.told.get("piecewise")
+    if not isinstance(at, dict) or "size" not in at:
+        return ""
+    return f" [at size {str(at['size'])[:20]} of the ladder, in {str(at.get('step'))[:20]}]"
 
 
 def _reason(facts: Facts) -> tuple[str, str]:

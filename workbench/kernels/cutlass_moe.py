@@ -21,6 +21,7 @@ API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
 TOLERANCE = 2e-2
 VARIES = ("x", "gates")
+SIZE = "tokens"
 _GPT_OSS = dict(
     experts=_shapes.GPT_OSS_EXPERTS["20b"],
     hidden=_shapes.GPT_OSS_HIDDEN,
@@ -79,6 +80,11 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
 
     call.outputs = [out]  # type: ignore[attr-defined]
     return call
+
+
+def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """The first tokens, with the same weights."""
+    return {**inputs, **{name: inputs[name][:tokens] for name in ("x", "chosen", "gates")}}
 
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ API = "flashinfer.fp4_quantize"
 DEVICES = ("cuda",)
 TOLERANCE = 3e-2
 VARIES = ("x",)
+SIZE = "tokens"
 GROUP = 16
 LARGEST_SCALE = 448.0  # of e4m3
 # The largest magnitude of the input, which the global scale follows from. Its significand is prime (193), so
@@ -61,6 +62,10 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     pinned = dict(backend="cuda", is_global_scale_inversed=False)
     asked.update({name: value for name, value in pinned.items() if name in known})
     return lambda: function(**asked)
+
+
+def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
+    return {**inputs, "x": inputs["x"][:tokens]}
 
 
 def outputs(result: Any, inputs: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ API = "triton_kernels.matmul_ogs.matmul_ogs"
 DEVICES = ("cuda",)
 TOLERANCE = 1e-2
 VARIES = ("x",)
+SIZE = "tokens"
 ALPHA, LIMIT = _shapes.GPT_OSS_ALPHA, _shapes.GPT_OSS_LIMIT
 ACCUMULATED_STD = 3.0  # of the products: about one in fifty then meets the limit of 7, so that it is tested
 
@@ -80,8 +81,10 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
 
     library = importlib.import_module(function.__module__)
     x, chosen, packed = inputs["x"], inputs["chosen"], inputs["packed"]
-    exponents = padded(inputs["exponents"]) if inputs.get("pad_scales") else inputs["exponents"]
-    weights, precision = _triton_kernels.weights(library, packed, exponents)
+    if "converted" not in inputs:  # once for all parts of these inputs
+        exponents = padded(inputs["exponents"]) if inputs.get("pad_scales") else inputs["exponents"]
+        inputs["converted"] = _triton_kernels.weights(library, packed, exponents)
+    weights, precision = inputs["converted"]
     routing_data, gather = _triton_kernels.routed(library, chosen, len(packed))
     _triton_kernels.persist_on_blackwell(x.device)
     # Three dimensions, for the earlier generation asks for exactly that.
@@ -107,6 +110,11 @@ def padded(exponents: Any) -> Any:
 
 def reached(inputs: dict[str, Any]) -> dict[str, bool]:
     return {"last expert": _routing.reaches_last(inputs["chosen"], len(inputs["packed"]))}
+
+
+def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """The first tokens, with the same weights."""
+    return {**inputs, **{name: inputs[name][:tokens] for name in ("x", "chosen")}}
 
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ API = "flashinfer.decode.trtllm_batch_decode_with_kv_cache"
 DEVICES = ("cuda",)
 TOLERANCE = 2e-2
 VARIES = ("query",)
+SIZE = "batch"
 WORKSPACE_BYTES = 256 << 20
 _GROUPED = dict(heads=64, kv_heads=8, head_dim=128, lengths="equal", sinks=False)
 _GPT_OSS = dict(_GROUPED, head_dim=64, sinks=True)
@@ -106,6 +107,11 @@ def _into(function: Any, asked: dict[str, Any], out: Any) -> Any:
 
     call.outputs = [out]  # type: ignore[attr-defined]
     return call
+
+
+def part(inputs: dict[str, Any], batch: int) -> dict[str, Any]:
+    """The first requests, with the same pages."""
+    return {**inputs, **{name: inputs[name][:batch] for name in ("query", "block_tables", "seq_lens")}}
 
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:

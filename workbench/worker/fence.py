@@ -8,7 +8,7 @@ torch's 512 may step over a fence for that alone: such a finding goes away with 
 
 from . import mapping, placing, reach, values
 
-EDGES = {"fenced": "end", "fenced_start": "start"}  # mode -> the side on which the tensors are tight
+EDGES = {"fenced": "end", "fenced_start": "start", "piecewise_fenced": "end"}  # mode -> where tensors are tight
 
 
 def edge(command):

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from . import artifacts, builds, fence, find, graph, mapping, poison, values
+from . import artifacts, builds, fence, find, graph, mapping, piecewise, poison, values
 
 DEVICE_STAGES = ("build", "prepare", "first_call", "check", "capture", "replay", "time")
 
@@ -124,12 +124,14 @@ def ready(command, kernel, function, stage, tell):
     values.synchronize(command["device"])
     sizes = [values.size(each) for each in written]
     del written
-    if mode == "eager" or mode in fence.EDGES:
+    if mode in ("eager", "fenced", "fenced_start"):
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
+    elif mode in ("piecewise", "piecewise_fenced"):
+        timed = piecewise.captured(kernel, function, inputs, case, stage, tell_and_keep)
     else:
-        raise Stopped("not_run", f"this workbench has no mode {mode!r}; it has eager and graph")
+        raise Stopped("not_run", f"this workbench has no mode {mode!r}")
     return None if fence.edge(command) else timed, told, (call, inputs)
 
 
