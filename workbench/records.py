@@ -47,8 +47,8 @@ def result(
         stages=told.stages,
         found=_scrubbed(_dict(told.facts.get("found"))),
         check=_checks(told.facts),
-        time=_dict(told.facts.get("time")) if ok else {},
-        forensic=_scrubbed(_dict(told.facts.get("forensic"))),
+        time=_time(told.facts) if ok else {},
+        forensic=_scrubbed(_forensic(told.facts)),
         marks=marks(told, ahead),
         stderr=scrub(_kept(told.stderr)),
         stdout=scrub(_kept(told.stdout)),
@@ -157,6 +157,16 @@ def _kept(text: str) -> str:
 def _checks(facts: Mapping[str, Any]) -> dict[str, Any]:
     check, changed = _dict(facts.get("check")), _dict(facts.get("check_changed"))
     return {**check, "changed_inputs": changed} if changed else check
+
+
+def _time(facts: Mapping[str, Any]) -> dict[str, Any]:
+    tuning = _dict(facts.get("tuning"))
+    return {**_dict(facts.get("time")), **({"tuning": tuning} if tuning else {})}
+
+
+def _forensic(facts: Mapping[str, Any]) -> dict[str, Any]:
+    ladder = _dict(facts.get("piecewise"))
+    return {**_dict(facts.get("forensic")), **({"piecewise": ladder} if ladder else {})}
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -19,8 +19,10 @@ from typing import Any
 
 SCHEMA = 1
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
-FORENSIC_MODES = ("fenced", "fenced_start", "sanitized")  # never timed: they look for latent faults
-MORE_MODES = ("piecewise", "piecewise_fenced", *FORENSIC_MODES, "compiled")  # asked for by name; stored results may know others
+# For latent faults: never timed.
+FORENSIC_MODES = ("fenced", "fenced_start", "piecewise+fenced", "sanitized")
+# Asked for by name; stored results may know others.
+MORE_MODES = ("eager+tuned", "graph+tuned", "piecewise", *FORENSIC_MODES, "compiled")
 LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
 DEEPEST = 20  # containers in each other; what walks through a value later may recurse
 LONGEST_TIME = (

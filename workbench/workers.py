@@ -22,7 +22,7 @@ from workbench import facts as border
 
 FOLDER = Path(__file__).parent / "worker"
 LIMITS_S: Mapping[str, float] = {  # every stage there is; a worker may tell no other
-    "import": 120, "find": 60, "build": 1500, "prepare": 300, "first_call": 300, "check": 300,
+    "import": 120, "find": 60, "build": 1500, "prepare": 300, "tune": 600, "first_call": 300, "check": 300,
     "capture": 120, "replay": 120, "time": 120, "done": 30,
 }  # fmt: skip
 IDLE_BUILD_S = 120.0  # a build whose processes burn no CPU for so long is not compiling

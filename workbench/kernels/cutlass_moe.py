@@ -5,7 +5,8 @@ the linear part (up) and the second the gate; second weights [experts, hidden, i
 each token int32 and gates float32, both [tokens, top_k]. Answer [tokens, hidden]: sum of gates times
 down(silu(gate) * up).
 Without tuning the library takes its default tactic, which may be several times slower; the mode says
-which ran.
+which ran. The case key `tactics` (two numbers, one for each product) sets them, to compare versions at
+equal ones.
 
 TOLERANCE: the middle is rounded to bfloat16 and so may be each partial sum, about 5e-3 a row. Missed:
 one element of a row that is off by less than its usual size. No gate is under a sixteenth, so an expert
@@ -40,7 +41,15 @@ CASES = [
 
 
 def inputs(
-    *, seed: int = 0, tokens: int, experts: int, hidden: int, intermediate: int, top_k: int, routing: str
+    *,
+    seed: int = 0,
+    tokens: int,
+    experts: int,
+    hidden: int,
+    intermediate: int,
+    top_k: int,
+    routing: str,
+    tactics: list[int] | None = None,
 ) -> dict[str, Any]:
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
     import torch
@@ -56,6 +65,7 @@ def inputs(
         gates=gates / gates.sum(dim=-1, keepdim=True),
         first=_draw.by_expert(experts, lambda: _draw.normal(source, 2 * intermediate, hidden, **first)),
         second=_draw.by_expert(experts, lambda: _draw.normal(source, hidden, intermediate, **second)),
+        **({"tactics": tactics} if tactics else {}),
     )
 
 
@@ -79,7 +89,25 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
         return out
 
     call.outputs = [out]  # type: ignore[attr-defined]
-    return call
+    return _at(inputs["tactics"], call) if inputs.get("tactics") else call
+
+
+def _at(tactics: list[int], call: Any) -> Any:
+    """The call with the tactics of its two products set, whatever the autotuner would answer."""
+    from flashinfer.autotuner import AutoTuner
+
+    def choose_one(self: Any, custom_op: str, runners: Any, *given: Any, **more: Any) -> Any:
+        return runners[0], tactics[more["gemm_idx"] - 1]
+
+    def at_these() -> Any:
+        original, AutoTuner.choose_one = AutoTuner.choose_one, choose_one
+        try:
+            return call()
+        finally:
+            AutoTuner.choose_one = original
+
+    at_these.outputs = call.outputs  # type: ignore[attr-defined]
+    return at_these
 
 
 def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
@@ -116,7 +144,7 @@ def expert_layer(x: Any, first: Any, second: Any) -> Any:
 
 
 def cost(
-    *, tokens: int, experts: int, hidden: int, intermediate: int, top_k: int, routing: str
+    *, tokens: int, experts: int, hidden: int, intermediate: int, top_k: int, routing: str, **other: Any
 ) -> dict[str, Any]:
     """Weights of the experts that have tokens, x and answer, expert numbers and gates, each once."""
     weights = 3 * hidden * intermediate * 2 * _routing.touched(tokens, experts, top_k, routing)

@@ -8,7 +8,11 @@ torch's 512 may step over a fence for that alone: such a finding goes away with 
 
 from . import mapping, placing, reach, values
 
-EDGES = {"fenced": "end", "fenced_start": "start", "piecewise_fenced": "end"}  # mode -> where tensors are tight
+EDGES = {
+    "fenced": "end",
+    "fenced_start": "start",
+    "piecewise+fenced": "end",
+}  # mode -> where tensors are tight
 
 
 def edge(command):

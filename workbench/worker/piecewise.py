@@ -5,7 +5,7 @@ What a piece allocates goes back to the pool when nobody holds it any more, and 
 captures other memory is taken and freed, at every second size also returned to the driver. Then replays in
 shuffled order, other values copied in before each, and every answer checked.
 
-Behind a fence (piecewise_fenced) stand the weights, what was made of them, and the inputs that all sizes share;
+Behind a fence (piecewise+fenced) stand the weights, what was made of them, and the inputs that all sizes share;
 what is made for one size, and what lies in the pool, does not.
 """
 
@@ -38,7 +38,9 @@ def captured(kernel, function, inputs, case, stage, tell):
     import torch
 
     if not hasattr(kernel, "part"):
-        raise trial.Stopped("not_run", "this kernel does not say how its inputs are cut into smaller ones (part)")
+        raise trial.Stopped(
+            "not_run", "this kernel does not say how its inputs are cut into smaller ones (part)"
+        )
     static, largest = {name: inputs[name] for name in kernel.VARIES}, case[kernel.SIZE]
     stage("capture")
     pool, rungs = torch.cuda.graph_pool_handle(), []

@@ -1,4 +1,4 @@
-"""The stages of one trial, in order: import, find, prepare, first_call, check, capture, replay, time."""
+"""The stages of one trial, in order: import, find, prepare, tune, first_call, check, capture, replay, time."""
 
 import importlib.machinery
 import importlib.util
@@ -8,9 +8,9 @@ import sys
 import time
 from typing import Any
 
-from . import artifacts, builds, fence, find, graph, mapping, piecewise, poison, values
+from . import artifacts, builds, fence, find, graph, mapping, piecewise, poison, tuning, values
 
-DEVICE_STAGES = ("build", "prepare", "first_call", "check", "capture", "replay", "time")
+DEVICE_STAGES = ("build", "prepare", "tune", "first_call", "check", "capture", "replay", "time")
 
 
 class Stopped(Exception):
@@ -119,6 +119,9 @@ def ready(command, kernel, function, stage, tell):
     call = prepared(kernel, function, inputs)
     if fence.edge(command):
         call = fence.behind(command, kernel, call, inputs, tell_and_keep, Stopped)
+    if tuning.wanted(mode):
+        tuning.tuned(call, stage, tell_and_keep, Stopped)
+        mode = mode[: -len(tuning.TUNED)]
     stage("first_call")
     written = values.tensors(raw(kernel, call()))
     values.synchronize(command["device"])
@@ -128,7 +131,7 @@ def ready(command, kernel, function, stage, tell):
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
-    elif mode in ("piecewise", "piecewise_fenced"):
+    elif mode in ("piecewise", "piecewise+fenced"):
         timed = piecewise.captured(kernel, function, inputs, case, stage, tell_and_keep)
     else:
         raise Stopped("not_run", f"this workbench has no mode {mode!r}")

@@ -1,0 +1,66 @@
+"""Lets FlashInfer's autotuner choose, as a stage of its own, and sees what was chosen.
+
+The choice is a matter of chance: two tunings of one version may pick different tactics. So each process tunes anew,
+and what it picked stands in every row.
+"""
+
+import contextlib
+import importlib
+import time
+
+from . import values
+
+TUNED = "+tuned"  # behind the name of a mode: graph+tuned
+
+
+def wanted(mode):
+    return mode.endswith(TUNED)
+
+
+def tuned(call, stage, tell, stopped):
+    """Tune all that the call asks the autotuner; tells `tuning`: seconds, what was chosen, how many tries failed.
+
+    Raises `stopped` where there is no autotuner, or where the call does not ask it.
+    """
+    stage("tune")
+    try:
+        autotuner = importlib.import_module("flashinfer.autotuner")
+    except ImportError as problem:
+        raise stopped("not_run", f"there is no autotuner here: {problem}") from problem
+    tuner = autotuner.AutoTuner.get()
+    tuner.clear_cache()
+    tuner.reset_statistics()
+    began = time.monotonic()
+    with autotuner.autotune(True):
+        call()
+        values.synchronize("cuda")
+    seconds = time.monotonic() - began
+    with watched(autotuner.AutoTuner) as chosen:
+        call()
+        values.synchronize("cuda")
+    if not chosen:
+        raise stopped("not_exercised", "the call asks the autotuner nothing: it has one tactic here")
+    tell(tuning={"seconds": round(seconds, 2), "chosen": chosen, **counts(tuner)})
+
+
+@contextlib.contextmanager
+def watched(kind):
+    """What `choose_one` answers meanwhile: operation -> runner and tactic, as text."""
+    original, chosen = kind.choose_one, {}
+
+    def choose_one(self, custom_op, *given, **more):
+        runner, tactic = original(self, custom_op, *given, **more)
+        chosen[str(custom_op)[:100]] = f"{type(runner).__name__} {tactic}"[:200]
+        return runner, tactic
+
+    kind.choose_one = choose_one
+    try:
+        yield chosen
+    finally:
+        kind.choose_one = original
+
+
+def counts(tuner):
+    """How many tries of a tactic failed, as the tuner counts them; a failed one is skipped without a word."""
+    failed = getattr(getattr(tuner, "stats", None), "failed_profiling_count", {})
+    return {"failed": sum(len(each) for each in failed.values())}
