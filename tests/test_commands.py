@@ -75,7 +75,7 @@ def test_modes_are_validated(tmp_path, typed):
     save(Result(Trial("k", {}, "piecewise", "e", "g"), "r", Outcome.OK, "ok"), tmp_path / "a.jsonl")
     assert typed("show", tmp_path, "--mode", "piecewise")[0] == 0
     code, _, err = typed("show", tmp_path, "--mode", "grpah")
-    assert (code, "there are eager, graph, piecewise" in err) == (2, True)
+    assert (code, "there are eager, graph, eager+tuned" in err) == (2, True)
     code, _, err = typed(*of_zoo(tmp_path, "right", "--mode", "grpah"))
     assert (code, "no mode 'grpah'; there are eager, graph" in err) == (2, True)
 
