@@ -11,6 +11,7 @@ from workbench.results import LONGEST_TIME, read_json
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "stage": str, "end": str, "inputs_hash": str, "ends_worker": bool, "prebuilt": list, "building": dict,
     "found": dict, "check": dict, "check_changed": dict, "time": dict, "exception": dict, "stopped": dict,
+    "forensic": dict, "tensors": list,
 }  # fmt: skip
 NUMBERS = ("untouched", "nonfinite", "tolerance", "median_us", "q1_us", "q3_us", "min_us")
 NUMBERS_OR_NONE = ("error", "total", "host_median_us")

@@ -52,6 +52,7 @@ OUTCOME_OF_REASON: Mapping[str, Outcome] = {
     "slower": Outcome.OK,
     "inconclusive": Outcome.OK,
     "wrong_numbers": Outcome.WRONG,
+    "undefined_value": Outcome.WRONG,
     "measurement_invalid": Outcome.IMPLAUSIBLE,
     "unsupported_arch": Outcome.UNSUPPORTED,
     "no_kernel_for_config": Outcome.UNSUPPORTED,

@@ -11,7 +11,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,13 +75,18 @@ class Capped:
 class Worker:
     """A warm process of one environment. `run` may be called until it answers with `worker_over`."""
 
-    def __init__(self, python: Path, variables: Mapping[str, str], memory_mb: int = 0):
+    def __init__(
+        self, python: Path, variables: Mapping[str, str], memory_mb: int = 0, prefix: Sequence[str] = ()
+    ):
+        """`prefix` is a tool and its options that start the interpreter, such as compute-sanitizer's."""
+        self.prefix = prefix
         self.mark = secrets.token_hex(8)
         commands_read, self.commands = os.pipe()
         self.facts, facts_write = os.pipe()
         control_read, self.control = os.pipe()
         self.report, report_write = os.pipe()
-        worker = [python, "-I", "-X", "faulthandler", FOLDER / "start.py", commands_read, facts_write]
+        interpreter = [*prefix, python, "-I", "-X", "faulthandler"]
+        worker = [*interpreter, FOLDER / "start.py", commands_read, facts_write]
         guard = [sys.executable, "-I", "-S", FOLDER / "guard.py", control_read, report_write, memory_mb]
         theirs = (commands_read, facts_write, control_read, report_write)
         self.guard = subprocess.Popen(
@@ -241,7 +246,8 @@ class Worker:
 
     def _kill(self, told: Told, watch: "_Watch") -> None:
         """End the tree, once it has had time to write where it hangs."""
-        self._order(b"s")
+        if not self.prefix:  # a tool would die of the question
+            self._order(b"s")
         last = time.monotonic() + STACKS_S
         while time.monotonic() < last and not self.over:
             self._read(told, watch, TICK_S)

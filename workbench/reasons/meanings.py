@@ -18,6 +18,10 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
         "It ran, and the answer is off: not finite, all zeros, or too far from the reference.",
         "Do not use this version for this kernel. Check the quantisation step before the kernel too.",
     ),
+    "undefined_value": (
+        "A kernel read memory that nobody had written, or two threads raced for a value: the answer hangs on chance.",
+        "Read the kernel at the place named. The tools are strict: some code does so on purpose.",
+    ),
     "measurement_invalid": (
         "The time cannot be true, or the two times were taken in different ways.",
         "Discard it; check timer, cache state, clocks and tactic, then measure again.",

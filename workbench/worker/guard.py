@@ -48,6 +48,7 @@ def start(libc, command, keep_out):
         for each in keep_out:
             os.close(each)
         prefer_for_oom()
+        os.environ["WORKBENCH_GUARD"] = str(parent)
         os.execv(command[0], command)
     except OSError as problem:
         os.write(2, f"cannot start {command[0]}: {problem.strerror}\n".encode())

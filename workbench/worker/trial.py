@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from . import artifacts, builds, fence, find, graph, mapping, piecewise, poison, tuning, values
+from . import artifacts, builds, fence, find, graph, mapping, named, piecewise, poison, tuning, values
 
 DEVICE_STAGES = ("build", "prepare", "tune", "first_call", "check", "capture", "replay", "time")
 
@@ -103,7 +103,7 @@ def clock(command, timed, kept, stage, tell):
 def ready(command, kernel, function, stage, tell):
     """What may be timed (None where an answer is wrong), the facts told of it, and what must stay alive.
 
-    Behind a fence nothing is timed.
+    Behind a fence, and under a tool, nothing is timed.
     """
     case, mode = command["case"], command["mode"]
     if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=command["sm"], **case):
@@ -122,6 +122,8 @@ def ready(command, kernel, function, stage, tell):
     if tuning.wanted(mode):
         tuning.tuned(call, stage, tell_and_keep, Stopped)
         mode = mode[: -len(tuning.TUNED)]
+    if mode == "sanitized":
+        tell_and_keep(tensors=named.places(call, inputs))
     stage("first_call")
     written = values.tensors(raw(kernel, call()))
     values.synchronize(command["device"])
@@ -133,6 +135,9 @@ def ready(command, kernel, function, stage, tell):
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
     elif mode in ("piecewise", "piecewise+fenced"):
         timed = piecewise.captured(kernel, function, inputs, case, stage, tell_and_keep)
+    elif mode == "sanitized":
+        eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
+        timed = None
     else:
         raise Stopped("not_run", f"this workbench has no mode {mode!r}")
     return None if fence.edge(command) else timed, told, (call, inputs)
