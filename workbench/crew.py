@@ -4,16 +4,17 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workbench import canary, environments, gpus, planning, prebuilt
+from workbench import canary, environments, forensics, gpus, planning, prebuilt
 from workbench.environments import Built, Environment
 from workbench.judge import Facts, Judgement, death, judge
 from workbench.options import Options
 from workbench.planning import Planned
 from workbench.progress import Progress
+from workbench.reruns import Rerun
 from workbench.results import Outcome
 from workbench.workers import LIMITS_S, Told, Worker
 
@@ -45,15 +46,35 @@ class Crew:
         """One attempt in the worker of that place; `last` closes it. Raises PutOff."""
         if why := self._why_not(planned, built, fresh=place not in self.workers):
             raise PutOff(why)
+        if forensics.is_sanitized(planned):
+            return self._proven(planned, built, *forensics.sanitized(self, planned, built))
         told = self._told(planned, built, place, more)
-        judgement = self._judged(planned, told, built)
+        judgement = self.judged(planned, told, built)
         if judgement.outcome in NOT_FOUND and not built.python.exists():
             raise PutOff(self._why_not(planned, built, fresh=True))
         if last and place in self.workers:
             judgement = _with_its_end(judgement, self.workers.pop(place).close())
-        if judgement.outcome in CRASHES and planned.device == "cuda":
-            self._canary(built, judgement)
-        return told, judgement
+        return self._proven(planned, built, told, judgement)
+
+    def again(self, planned: Planned, built: Built, rerun: Rerun) -> tuple[Told, Judgement]:
+        """A further attempt, in a process of its own. Raises PutOff."""
+        if why := self._why_not(planned, built, fresh=True):
+            raise PutOff(why)
+        return self._proven(planned, built, *forensics.again(self, planned, built, rerun))
+
+    def alone(
+        self, planned: Planned, built: Built, *, prefix: Sequence[str] = (), slower: float = 1,
+        variables: Mapping[str, str] | None = None, **more: Any,
+    ) -> Told:  # fmt: skip
+        """One trial in a process that no other uses, and that has ended when this returns; `prefix` is a tool's."""
+        limits_s = {stage: slower * limit for stage, limit in self.limits_s.items()}
+        worker = self._worker(built, variables or {}, prefix)
+        try:
+            told = worker.run({**self._command(planned), **more}, limits_s, self._heard)
+            worker.close(limits_s["done"])
+        finally:
+            worker.kill()
+        return told
 
     def _told(self, planned: Planned, built: Built, place: str, more: Mapping[str, Any]) -> Told:
         warm = place in self.workers
@@ -103,13 +124,15 @@ class Crew:
         while self.workers:
             self.workers.popitem()[1].kill()
 
-    def _worker(self, built: Built) -> Worker:
+    def _worker(
+        self, built: Built, variables: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+    ) -> Worker:
         memory_mb = self.options.memory_mb
         if memory_mb is None:
             import psutil
 
             memory_mb = int(psutil.virtual_memory().available * 0.8 / 2**20)
-        return Worker(built.python, self._variables(built), memory_mb)
+        return Worker(built.python, {**self._variables(built), **(variables or {})}, memory_mb, prefix)
 
     def _variables(self, built: Built) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -142,6 +165,8 @@ class Crew:
         """What has become since the plan was made of what the trial needs; empty where all is as it was."""
         if self.quarantine and planned.device == "cuda":
             return f"the GPU is not used any more: {self.quarantine}"
+        if why := forensics.missing(planned):
+            return why
         if fresh and not self.spoilt.get(built.environment):
             self.spoilt[built.environment] = environments.changed(built)
         if problem := self.spoilt.get(built.environment):
@@ -151,6 +176,13 @@ class Crew:
                 return ""
         return "the kernel's file was changed during the run; run the same command again"
 
+    def _proven(
+        self, planned: Planned, built: Built, told: Told, judgement: Judgement
+    ) -> tuple[Told, Judgement]:
+        if judgement.outcome in CRASHES and planned.device == "cuda":
+            self._canary(built, judgement)
+        return told, judgement
+
     def _canary(self, built: Built, after: Judgement) -> None:
         """After a crash the GPU must prove itself in a fresh process before it is used again."""
         problem = canary.sing(built.python, self._variables(built))
@@ -158,7 +190,7 @@ class Crew:
             self.quarantine = f"{problem[:200]} (canary after: {after.detail[:200]})"
             self.progress.say(f"The GPU failed its canary and is left alone: {self.quarantine}")
 
-    def _judged(self, planned: Planned, told: Told, built: Built) -> Judgement:
+    def judged(self, planned: Planned, told: Told, built: Built) -> Judgement:
         return judge(
             Facts(
                 stage=told.stage,

@@ -26,6 +26,8 @@ class Options:
     arms: int = 1  # of each environment; two are an A/A comparison of it with itself
     generations: int | None = None  # processes a side; None: what the effort says
     l2: str = "cold"
+    sanitizer: str = "memcheck"  # what the mode `sanitized` looks for
+    reruns: bool = True  # further attempts at what has crashed, to say where
     part: str = ""  # a folder below `results` for the lines of this run alone, where other nodes write, too
     patience_s: float = 0.0  # after a death from outside: what ended the worker may be about to end us
 
@@ -40,6 +42,7 @@ class Summary:
     outcomes: Counter[str] = field(default_factory=Counter)  # of the attempts just made
     standing: Counter[str] = field(default_factory=Counter)  # of all trials of the plan, stored before or not
     stored: Counter[str] = field(default_factory=Counter)  # of those that were stored before
+    reruns: Counter[str] = field(default_factory=Counter)  # further attempts, by why they were made
     against: int = 0  # trials of the plan that speak against their environment
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     wall_s: float = 0.0

@@ -5,13 +5,13 @@ import errno
 import os
 import secrets
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from workbench import environments, gpus, interleaving, locks, prebuilt, records
+from workbench import environments, gpus, interleaving, locks, prebuilt, records, reruns
 from workbench.crew import Crew, PutOff
 from workbench.environments import BuildError, Built, Environment
 from workbench.interleaving import Arm, Visit
@@ -75,9 +75,11 @@ class Run:
             raise PermissionError(errno.EACCES, "nothing can be written here", str(folder))
         found = load(folder)
         self.tried: Counter[Key] = Counter()
+        self.attempts: defaultdict[Key, list[Result]] = defaultdict(list)
         for result in found:
             key = self._key(result)
             self.tried[key] = max(self.tried[key], result.attempt)
+            self.attempts[key].append(result)
         return found
 
     def _build_all(self) -> None:
@@ -102,9 +104,19 @@ class Run:
 
     def _todo(self) -> list[Planned]:
         anew = self.options.again or self.options.interleave  # a comparison is of one run
-        todo = [each for each in self.planned if anew or not self.tried[self._planned_key(each)]]
+        todo = [each for each in self.planned if anew or not self._is_done(each)]
         self.summary.skipped = len(self.planned) - len(todo)
         return todo
+
+    def _is_done(self, planned: Planned) -> bool:
+        """Whether it has an attempt; a sanitized one is of one tool, and another tool looks for something else."""
+        made = [each for each in self.attempts[self._planned_key(planned)] if each.attempt > 0]
+        if planned.trial.mode != "sanitized":
+            return bool(made)
+        reports = [each.forensic.get("sanitizer") for each in made]
+        return any(
+            not isinstance(each, dict) or each.get("tool") == self.options.sanitizer for each in reports
+        )
 
     @staticmethod
     def _key(result: Result) -> Key:
@@ -134,7 +146,16 @@ class Run:
     def _run_all(self, todo: Sequence[Planned]) -> None:
         if self.options.interleave:
             self._by_turns(todo)
-            return
+        else:
+            self._one_by_one(todo)
+        hurried = self.options.interleave and self.options.effort == "quick"
+        if self.options.reruns and not hurried:
+            for (
+                planned
+            ) in self.planned:  # also what an earlier run crashed in and was ended before it could ask
+                self._explain(planned)
+
+    def _one_by_one(self, todo: Sequence[Planned]) -> None:
         for environment in dict.fromkeys(each.environment for each in todo):
             mine = [each for each in todo if each.environment == environment]
             built = self.built[environment]
@@ -210,6 +231,20 @@ class Run:
             self.crew.close_others(visit.arm.place)
         return self.crew.attempt(planned, built, visit.arm.place, anchor=True, keep=True)
 
+    def _explain(self, planned: Planned) -> None:
+        """Further attempts at a trial that has crashed, until nothing is left to ask."""
+        built, key = self.built[planned.environment], self._planned_key(planned)
+        while isinstance(built, Built) and (owed := reruns.owed(self.attempts[key], planned.device)):
+            self.progress.begin(f"{owed[0].why}: {_words(planned.trial)}")
+            began = time.monotonic()
+            try:
+                told, judgement = self.crew.again(planned, built, owed[0])
+            except PutOff as why:
+                self.progress.say(f"{_words(planned.trial)}: not {owed[0].why}: {why}")
+                return
+            self.summary.seconds["reruns"] += time.monotonic() - began
+            self._finish_rerun(planned, told, judgement, owed[0])
+
     # Saving
 
     def _stand(self, todo: Sequence[Planned]) -> None:
@@ -247,11 +282,24 @@ class Run:
             result = replace(
                 result, arm=arm, generation=generation, visit=number, marks=[*result.marks, *marks]
             )
-        save(result, file)
-        self.tried[key] += 1
+        self._keep(key, result, file)
         self.progress.end(
             _head(planned.trial), _tail(planned.trial), _says(judgement, told), judgement.outcome
         )
+
+    def _finish_rerun(self, planned: Planned, told: Told, judgement: Judgement, rerun: reruns.Rerun) -> None:
+        """Kept with its number, and no outcome of the run: it explains one."""
+        self.summary.reruns[rerun.why] += 1
+        key = self._planned_key(planned)
+        file, result = self._line(planned, told, judgement, self.tried[key] + 1)
+        result = replace(result, rerun=rerun.why, time={}, marks=[*result.marks, *rerun.marks])
+        self._keep(key, result, file)
+        self.progress.say(f"{_words(planned.trial)}: {rerun.why}: {_says(judgement, Told())}")
+
+    def _keep(self, key: Key, result: Result, file: Path) -> None:
+        save(result, file)
+        self.tried[key] += 1
+        self.attempts[key].append(result)
 
     def _put_off(self, planned: Planned, why: str) -> None:
         """No attempt, and so not done: the next run takes it up."""

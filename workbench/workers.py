@@ -264,14 +264,14 @@ class Worker:
         with contextlib.suppress(OSError):
             os.write(self.control, order)
 
-    def close(self) -> Told:
+    def close(self, limit_s: float = LIMITS_S["done"]) -> Told:
         """Let it end by itself; what it did at its end is in `code` and `stderr`."""
         told = Told(stage="done")
         if self.over:
             return told
         os.close(self.commands)
         self.commands = -1
-        watch = _Watch(self.guard.pid, {"done": LIMITS_S["done"]})
+        watch = _Watch(self.guard.pid, {"done": limit_s})
         watch.enter("done")
         while not self.over:
             self._read(told, watch, TICK_S)

@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
+  workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --mode sanitized --sanitizer initcheck
   workbench run --interleave --arms 2 --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
 """
 
@@ -61,7 +62,7 @@ def _how(add: Any) -> None:
         action="append",
         default=[],
         help="eager or graph (again for more; default: both); fenced or fenced_start stop the first read or write "
-        "past the end, or before the start, of a tensor, and time nothing",
+        "past the end, or before the start, of a tensor; sanitized runs under compute-sanitizer; these time nothing",
     )
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
     add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
@@ -81,6 +82,13 @@ def _how(add: Any) -> None:
         help="processes a side (default: 1 quick, 5 default, 12 thorough)",
     )
     add("--l2", choices=("cold", "warm"), default="cold", help="the L2 cache before each timed call")
+    add(
+        "--sanitizer",
+        choices=("memcheck", "racecheck", "initcheck"),
+        default="memcheck",
+        help="what the mode sanitized looks for (compute-sanitizer; default: memcheck)",
+    )
+    add("--no-reruns", action="store_true", help="no further attempts at what has crashed, to say where")
     add("--limit", action="append", default=[], metavar="STAGE=SECONDS", help="such as build=600")
     add("--memory-mb", type=int, help="the most a worker may take (default: four fifths of what is free)")
     add("--again", action="store_true", help="run also what is stored: one more attempt each")
@@ -159,6 +167,8 @@ def _options(options: argparse.Namespace) -> Any:
         arms=_count(options.arms, "--arms"),
         generations=_count(options.generations, "--generations") if options.generations is not None else None,
         l2=options.l2,
+        sanitizer=options.sanitizer,
+        reruns=not options.no_reruns,
     )
 
 
@@ -205,6 +215,9 @@ def _show_summary(summary: Any, as_json: bool) -> None:
     counts += [f"{count} {outcome} (stored)" for outcome, count in sorted(summary.stored.items())]
     shown = ", ".join(counts).replace("_", " ") or "nothing"
     print(f"{shown}; {summary.skipped} of {summary.planned} were stored already; {summary.wall_s:.1f} s")
+    if summary.reruns:
+        again = ", ".join(f"{count} {why}" for why, count in sorted(summary.reruns.items()))
+        print(f"further attempts, which do not count: {again}; {summary.seconds['reruns']:.1f} s")
     if summary.stopped:
         print(summary.stopped)
 
