@@ -253,17 +253,17 @@ CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 
 @pytest.fixture
 def sanitized(tmp_path, monkeypatch):
-    """Runs a torch kernel on the CPU under the fake, which closes every pipe but the standard ones."""
+    """Runs a kernel on the CPU under the fake, which closes every pipe but the standard ones."""
     put_on_path(tmp_path / "bin", monkeypatch, compute_sanitizer=SANITIZER)
 
-    def run(report, how="all", **options):
+    def run(report, **options):
         monkeypatch.setenv("FAKE_REPORT", report)
-        kernel = planning.from_file(ZOO / "unwritten.py", [{"how": how}])
+        kernel = planning.from_file(ZOO / "misbehaving.py", [{"how": "right", "place": 0}])
         here = environments.parse("here", sys.executable)
         planned = [
             Planned(Trial(kernel.name, kernel.cases[0], "sanitized", here.name, "cpu"), kernel, here, "cpu")
         ]
-        options = {"memory_mb": 4000, "quiet": True, **options}
+        options = {"memory_mb": 700, "quiet": True, **options}
         run.summary = runner.run(planned, None, runner.Options(results=tmp_path / "r", **options))
         return list(load(tmp_path / "r"))[-1]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench import coredump, device_fault, sanitizer
+from workbench import coredump, device_fault, sanitizer, whereabouts
 from workbench.environments import Built
 from workbench.judge import Judgement
 from workbench.planning import Planned
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SLOWER = 4  # times longer may each stage take under the sanitizer
 CONNECT_S = 300
+PADDING = 1024  # bytes of nobody's after each allocation; without, a stray read lands in the next one, unseen
 MOST_REPORT = 4_000_000
 ABSENT = (
     "compute-sanitizer is not on the PATH: install it with the CUDA toolkit, or alone (conda install -c nvidia "
@@ -56,7 +57,8 @@ def sanitized(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judge
     }
     _add(told, sanitizer=report)
     if found:
-        _add(told, fault={"kernel": found[0]["kernel"], "by": "sanitizer", "error": sanitizer.says(found[0])})
+        fault = {"kernel": found[0]["kernel"], "by": "sanitizer", "error": sanitizer.says(found[0])}
+        _add(told, fault=_with_its_home(fault, told, built))
     return told, sanitizer.judged(crew.judged(planned, told, built), report)
 
 
@@ -64,7 +66,7 @@ def _prefix(checker: str, log: Path) -> list[str]:
     """Errors of calls are left out, for libraries make some on purpose; so are host frames, an interpreter's."""
     options = ["--tool", checker, "--log-file", str(log), "--target-processes", "application-only"]
     options += ["--show-backtrace", "device", "--require-cuda-init", "no", "--launch-timeout", str(CONNECT_S)]
-    memcheck = ["--report-api-errors", "no"] if checker == "memcheck" else []
+    memcheck = ["--report-api-errors", "no", "--padding", str(PADDING)] if checker == "memcheck" else []
     return [str(coredump.tool("compute-sanitizer")), *options, *memcheck]
 
 
@@ -91,7 +93,7 @@ def _located(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judgem
     if judgement.outcome == Outcome.OK:
         return told, judgement
     fault = fault or device_fault.waited_for(judgement)
-    _add(told, fault=fault)
+    _add(told, fault=_with_its_home(fault, told, built))
     return told, device_fault.judged(judgement, fault)
 
 
@@ -101,6 +103,14 @@ def _narrowed(crew: "Crew", planned: Planned, built: Built, rerun: Rerun) -> tup
     known: Mapping[str, Any] = fence if isinstance(fence, dict) else {}
     _add(told, fence={**known, **rerun.command["fence"]})  # also where it died before it told of its fence
     return told, crew.judged(planned, told, built)
+
+
+def _with_its_home(fault: Mapping[str, Any], told: Told, built: Built) -> dict[str, Any]:
+    """The fault with the file and the package of its kernel, and the FlashInfer modules that the call has used."""
+    building = told.facts.get("building", {}).get("module")
+    modules = [*told.facts.get("prebuilt", []), *([building] if isinstance(building, str) else [])]
+    used = {"modules": sorted(set(modules))} if modules else {}
+    return {**fault, **used, **whereabouts.of_kernel(built.python, fault["kernel"])}
 
 
 def _add(told: Told, **found: Any) -> None:

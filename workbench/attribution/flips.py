@@ -1,0 +1,60 @@
+"""What flips it: a trial that faults beside one that is right, and exactly one thing differs between them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench import reruns
+from workbench.results import Outcome, Standing, Trial
+
+from .lock import components, differences
+
+Flip = Mapping[str, Any]
+"""kind (component or input), name, faults_with, right_with, and the ids of the two trials as faults and right."""
+
+
+def flips(trial: Trial, standings: Mapping[Trial, Standing]) -> list[Flip]:
+    """Pairs that differ in one component of the lock, or in one key of the case: one faults, the other is right."""
+    here = standings[trial]
+    crossed = [each for each in standings.values() if _opposite(here, each)]
+    return [change for each in crossed if (change := _single_change(here, each))]
+
+
+def _opposite(here: Standing, there: Standing) -> bool:
+    return {_state(here), _state(there)} == {"faults", "right"}
+
+
+def _state(standing: Standing) -> str:
+    if standing.flaky:
+        return "flaky"
+    if standing.outcome == Outcome.OK:
+        return "right"
+    return "faults" if is_fault(standing) else "other"
+
+
+def is_fault(standing: Standing) -> bool:
+    return standing.outcome == Outcome.CRASHED or reruns.faulted(standing.result)
+
+
+def _single_change(here: Standing, there: Standing) -> Flip | None:
+    one, other = here.result.trial, there.result.trial
+    if (one.kernel, one.gpu, one.mode) != (other.kernel, other.gpu, other.mode):
+        return None
+    if here.result.kernel_hash != there.result.kernel_hash:
+        return None
+    inputs = list(differences(one.case, other.case))
+    parts = list(differences(components(here.result), components(there.result)))
+    if len(inputs) + len(parts) != 1:
+        return None
+    if not parts and here.result.environment_hash != there.result.environment_hash:
+        return None  # something differs that the record has no name for
+    kind, (name, mine, its) = ("component", parts[0]) if parts else ("input", inputs[0])
+    faults, right = (one, other) if _state(here) == "faults" else (other, one)
+    values = (mine, its) if faults is one else (its, mine)
+    return {
+        "kind": kind,
+        "name": name,
+        "faults_with": values[0],
+        "right_with": values[1],
+        "faults": faults.id,
+        "right": right.id,
+    }
