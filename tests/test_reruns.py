@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fake_tools import DEBUGGER, SANITIZER, put_on_path
+from test_runner import strangers
 
 from workbench import canary, coredump, device_fault, environments, forensics, gpus, planning, reruns, runner
 from workbench.planning import Planned
@@ -173,6 +174,7 @@ def test_a_crash_is_located_by_a_dump(run, tmp_path, monkeypatch):
     assert len(run("illegal_address")) == 2  # nothing is asked a second time
 
 
+@pytest.mark.slow
 def test_a_process_that_the_dump_has_ended_is_judged_by_it(run, tmp_path, monkeypatch):
     put_on_path(tmp_path / "bin", monkeypatch, cuda_gdb=DEBUGGER)
     monkeypatch.setenv("FAKE_BACKTRACE", INLINED)
@@ -198,6 +200,7 @@ def test_a_debugger_that_hangs_costs_its_limit(run, tmp_path, monkeypatch):
     assert located.forensic["fault"]["by"] == "blocking launch"
 
 
+@pytest.mark.slow
 def test_a_rerun_that_hangs_costs_its_limit_and_nothing_else(run):
     began = time.monotonic()
     found = run("hangs_when_located", "right", limits_s={"first_call": 1})
@@ -209,18 +212,31 @@ def test_a_rerun_that_hangs_costs_its_limit_and_nothing_else(run):
     assert found[1].check["right"]
     standing = {trial.case["how"]: each.word for trial, each in load(run_results(run)).trials().items()}
     assert standing["hangs_when_located"] == "crashed"
+    assert found[2].forensic == {}  # nothing was learnt
 
 
 def run_results(run):
     return Path(next(iter(run.summary.files))).parents[1]
 
 
-def test_reruns_can_be_left_out_and_come_later(run):
-    assert len(run("illegal_address", reruns=False)) == 1
-    # As after a kill between the crash and its rerun: the trial is stored, the question is open.
-    found = run("illegal_address")
-    assert [each.rerun for each in found] == ["", "located"]
+def test_a_run_that_ends_between_a_crash_and_its_rerun_is_gone_on_with(run, monkeypatch):
+    def ended(*rerun):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("workbench.crew.Crew.again", ended)
+        assert [each.rerun for each in run("illegal_address")] == [""]
+        assert run.summary.stopped
+    assert [each.rerun for each in run("illegal_address")] == ["", "located"]
     assert run.summary.skipped == 1 and run.summary.outcomes == {}
+
+
+@pytest.mark.slow
+def test_reruns_can_be_left_out_and_are_where_all_must_be_quick(run):
+    assert [each.rerun for each in run("illegal_address", reruns=False)] == [""]
+    assert [each.rerun for each in run("illegal_address", interleave=True)] == [""] * 2
+    slower = run("illegal_address", interleave=True, generations=1, effort="default")
+    assert [each.rerun for each in slower] == [""] * 3 + ["located"]
 
 
 def test_a_hosts_own_crash_is_not_run_again(run):
@@ -256,9 +272,9 @@ def sanitized(tmp_path, monkeypatch):
     """Runs a kernel on the CPU under the fake, which closes every pipe but the standard ones."""
     put_on_path(tmp_path / "bin", monkeypatch, compute_sanitizer=SANITIZER)
 
-    def run(report, **options):
+    def run(report, how="right", **options):
         monkeypatch.setenv("FAKE_REPORT", report)
-        kernel = planning.from_file(ZOO / "misbehaving.py", [{"how": "right", "place": 0}])
+        kernel = planning.from_file(ZOO / "misbehaving.py", [{"how": how, "place": 0}])
         here = environments.parse("here", sys.executable)
         planned = [
             Planned(Trial(kernel.name, kernel.cases[0], "sanitized", here.name, "cpu"), kernel, here, "cpu")
@@ -308,6 +324,21 @@ def test_an_absent_sanitizer_is_named_and_asked_for_again(sanitized, monkeypatch
     found = sanitized(CLEAN)
     assert (found.outcome, found.attempt) == (Outcome.NOT_RUN, 0)
     assert "install it with the CUDA toolkit" in found.detail
+
+
+def test_a_sanitizer_that_does_not_start_says_why(sanitized, tmp_path, monkeypatch):
+    refuses = "#!{python}\nprint('========= Error: unrecognised option --padding')\nraise SystemExit(1)\n"
+    put_on_path(tmp_path / "bin", monkeypatch, compute_sanitizer=refuses)
+    found = sanitized(CLEAN)
+    assert (found.outcome, found.reason) == (Outcome.NOT_RUN, "env_problem")
+    assert "unrecognised option --padding" in found.detail
+
+
+@pytest.mark.slow
+def test_a_hang_under_the_sanitizer_ends_the_whole_tree(sanitized):
+    found = sanitized("", how="hangs", limits_s={"first_call": 1})
+    assert (found.outcome, found.stage) == (Outcome.HUNG, "first_call")
+    assert not strangers()
 
 
 def test_tensors_are_told_by_name():

@@ -14,6 +14,7 @@ from workbench.judge import Judgement
 from workbench.planning import Planned
 from workbench.reruns import Rerun
 from workbench.results import Outcome
+from workbench.untrusted import MESSAGE, plain
 from workbench.workers import Told
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def sanitized(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judge
             variables={"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
         )  # fmt: skip
         text = _read(log) or f"{told.stdout}\n{told.stderr}"
+    if not told.began:
+        return told, _not_started(text)
     found = sanitizer.placed(sanitizer.findings(text), told.facts.get("tensors", []))
     report = {
         "tool": checker,
@@ -60,6 +63,12 @@ def sanitized(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judge
         fault = {"kernel": found[0]["kernel"], "by": "sanitizer", "error": sanitizer.says(found[0])}
         _add(told, fault=_with_its_home(fault, told, built))
     return told, sanitizer.judged(crew.judged(planned, told, built), report)
+
+
+def _not_started(text: str) -> Judgement:
+    lines = [plain(line, MESSAGE) for line in text.splitlines() if line.strip(" =")]
+    detail = f"compute-sanitizer did not start the interpreter: {(lines or ['it said nothing'])[-1]}"
+    return Judgement(Outcome.NOT_RUN, "env_problem", detail)
 
 
 def _prefix(checker: str, log: Path) -> list[str]:
@@ -90,8 +99,8 @@ def _located(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judgem
         told = crew.alone(planned, built, variables=coredump.variables(Path(folder)))
         fault = coredump.fault(Path(folder), told.stderr)
     judgement = crew.judged(planned, told, built)
-    if judgement.outcome == Outcome.OK:
-        return told, judgement
+    if fault is None and judgement.outcome != Outcome.CRASHED:
+        return told, judgement  # it did not fault again, or hung
     fault = fault or device_fault.waited_for(judgement)
     _add(told, fault=_with_its_home(fault, told, built))
     return told, device_fault.judged(judgement, fault)
