@@ -1,6 +1,5 @@
 """What a crash asks for, and how it is done: with fakes of the tools, and kernels that say what a fault would."""
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -341,21 +340,23 @@ def test_a_hang_under_the_sanitizer_ends_the_whole_tree(sanitized):
     assert not strangers()
 
 
-def test_tensors_are_told_by_name():
+def test_tensors_are_told_by_name_and_each_storage_once():
     torch = pytest.importorskip("torch")
     from workbench.worker import named
 
-    class Layout:
-        def __init__(self, data):
-            self.storage = data
-            self.again = self
-
-    scales = torch.ones(4)
-    asked = {"w": Layout(torch.ones(8)), "library": os}
-    inputs = {"x": torch.ones(3), "exponents": scales, "number": 3}
+    scales, other = torch.ones(4), torch.ones(3)
+    asked = {"w": {"storage": torch.ones(8)}, "half": scales[:2]}
 
     def call():
         return asked, scales
 
-    found = {each["name"]: each["bytes"] for each in named.places(inputs, call)}
-    assert found == {"x": 12, "exponents": 16, "asked.w.storage": 32}
+    found = {
+        each["name"]: (each["address"], each["bytes"])
+        for each in named.places(call, {"x": other, "e": scales})
+    }
+    assert {name: size for name, (_, size) in found.items()} == {
+        "scales": 16,
+        "asked.w.storage": 32,
+        "inputs.x": 12,
+    }
+    assert found["inputs.x"][0] == other.data_ptr()

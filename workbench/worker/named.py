@@ -1,5 +1,7 @@
 """Where the tensors of a call lie. A tool says at which address something went wrong; this says in which tensor."""
 
+from typing import Any
+
 from . import reach
 
 MOST, LONGEST_NAME = 200, 200
@@ -7,7 +9,7 @@ MOST, LONGEST_NAME = 200, 200
 
 def places(call, inputs):
     """{name, address, bytes} of each storage, once. What the library allocates during the call has no name here."""
-    found = {}
+    found: dict[int, dict[str, Any]] = {}
     for name, tensor in reach.tensors(call, inputs):
         storage = tensor.untyped_storage()
         if storage.nbytes() and len(found) < MOST:
