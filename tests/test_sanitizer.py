@@ -1,5 +1,7 @@
 """compute-sanitizer's reports in the wordings of several releases, as its manual and public threads show them."""
 
+import time
+
 import pytest
 
 from workbench import sanitizer
@@ -160,6 +162,16 @@ def test_text_of_any_quality_is_read():
         {"name": "y", "address": -1, "bytes": 4},
     ]
     assert one(STRAY, odd)["tensor"] == ""
+
+
+@pytest.mark.parametrize("part", ["k(", " in a:1", "Device Frame: ", "at ", "[1 hazards] ", "0x1 in "])
+def test_a_text_made_to_be_slow_is_not(part):
+    text = "========= Invalid __global__ read of size 4 bytes\n"
+    text += "".join(f"=========     at {part * 900}\n" for _ in range(300))
+    began = time.process_time()
+    for found in sanitizer.findings(text):
+        sanitizer.says(found)
+    assert time.process_time() - began < 2
 
 
 RIGHT = Judgement(Outcome.OK, "ok", "worst row off by 0.002")

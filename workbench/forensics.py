@@ -60,7 +60,8 @@ def sanitized(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judge
     }
     _add(told, sanitizer=report)
     if found:
-        fault = {"kernel": found[0]["kernel"], "by": "sanitizer", "error": sanitizer.says(found[0])}
+        worst = sanitizer.gravest(found)
+        fault = {"kernel": worst["kernel"], "by": "sanitizer", "error": sanitizer.says(worst)}
         _add(told, fault=_with_its_home(fault, told, built))
     return told, sanitizer.judged(crew.judged(planned, told, built), report)
 

@@ -1,9 +1,9 @@
 """Reads what compute-sanitizer reports. Pure: text in, findings out; the text is untrusted and may be cut anywhere."""
 
 from .finding import Finding, findings
-from .judging import judged
+from .judging import gravest, judged
 from .placing import placed
 from .report import TOOLS, blind, errors
 from .words import says
 
-__all__ = ["TOOLS", "Finding", "blind", "errors", "findings", "judged", "placed", "says"]
+__all__ = ["TOOLS", "Finding", "blind", "errors", "findings", "gravest", "judged", "placed", "says"]

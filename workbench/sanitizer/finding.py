@@ -11,6 +11,7 @@ from workbench.untrusted import NAME, plain
 from .report import blocks
 
 MOST_FINDINGS, KERNEL_CHARACTERS = 20, 300
+LONGEST_NAME = 5_000  # characters that are looked through for one
 
 Finding = dict[str, Any]
 
@@ -131,7 +132,7 @@ def _kernel(block: str) -> tuple[str, str]:
 
 def _named(text: str) -> tuple[str, str]:
     """`k(int *)+0xb0 in a.cu:3`, `0xb0 in /x/a.cu:3:k(int *)`, `0xb0 in k`, `k():0x160 in a.cu:6`: (k..., a.cu:3)."""
-    text = re.sub(rf"^{_CODE} in ", "", text.strip())
+    text = re.sub(rf"^{_CODE} in ", "", text.strip()[:LONGEST_NAME])
     source = ""
     if inside := re.match(r"(?:\S*/)?([^/\s:]+:\d+):(.+)$", text):
         source, text = inside.group(1), inside.group(2)

@@ -6,12 +6,13 @@ happens not to be mapped: it is judged as that fault. A value that nobody wrote,
 findings outrank the errors that the program met afterwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.judge import Judgement
 from workbench.results import OUTCOME_OF_REASON, Outcome
 
+from .finding import Finding
 from .words import says
 
 REASONS = {
@@ -24,14 +25,19 @@ REASONS = {
 """By kind, the gravest first."""
 
 
+def gravest(found: Sequence[Finding]) -> Finding:
+    return min(found, key=lambda each: list(REASONS).index(each["kind"]))
+
+
 def judged(judgement: Judgement, report: Mapping[str, Any]) -> Judgement:
     """`report`: tool, findings, errors (None where it came to no summary), blind (why it did not see all)."""
     found = report["findings"]
     if found:
-        gravest = min(found, key=lambda each: list(REASONS).index(each["kind"]))
-        reason = _reason(gravest)
+        reason = _reason(gravest(found))
         more = f"; and {len(found) - 1} more findings" if len(found) > 1 else ""
-        return Judgement(OUTCOME_OF_REASON[reason], reason, f"{report['tool']}: {says(gravest)}{more}"[:500])
+        return Judgement(
+            OUTCOME_OF_REASON[reason], reason, f"{report['tool']}: {says(gravest(found))}{more}"[:500]
+        )
     if judgement.outcome != Outcome.OK:
         return judgement
     if report.get("blind") or report["errors"] is None:

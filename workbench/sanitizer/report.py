@@ -8,7 +8,8 @@ import re
 from workbench.untrusted import MESSAGE, plain
 
 TOOLS = ("memcheck", "racecheck", "initcheck")
-MOST_TEXT, MOST_BLOCKS, LONGEST_LINE = 4_000_000, 5_000, 4_000  # characters, but for the second
+MOST_TEXT, LONGEST_BLOCK, LONGEST_LINE = 4_000_000, 16_000, 4_000  # characters
+MOST_BLOCKS = 5_000
 
 _MARK = re.compile(r"^={8,}(?: |$)")
 _MORE = re.compile(
@@ -45,4 +46,4 @@ def blocks(text: str) -> list[str]:
             found[-1].append(said.strip())
         elif len(found) < MOST_BLOCKS:
             found.append([said.strip()])
-    return [" ".join(lines) for lines in found]
+    return [" ".join(lines)[:LONGEST_BLOCK] for lines in found]
