@@ -14,7 +14,7 @@ from workbench.reasons.faults import FAULTS
 from workbench.reasons.signs import first
 from workbench.results import Outcome, Result
 
-FENCED = {"fenced": "end", "fenced_start": "start"}
+FENCED = {"fenced": "end", "fenced_start": "start", "piecewise+fenced": "end"}
 MOST_NARROWED = 8
 
 

@@ -119,28 +119,26 @@ def ready(command, kernel, function, stage, tell):
     call = prepared(kernel, function, inputs)
     if fence.edge(command):
         call = fence.behind(command, kernel, call, inputs, tell_and_keep, Stopped)
+    if mode == "sanitized":
+        tell_and_keep(tensors=named.places(call, inputs))
     if tuning.wanted(mode):
         tuning.tuned(call, stage, tell_and_keep, Stopped)
         mode = mode[: -len(tuning.TUNED)]
-    if mode == "sanitized":
-        tell_and_keep(tensors=named.places(call, inputs))
     stage("first_call")
     written = values.tensors(raw(kernel, call()))
     values.synchronize(command["device"])
     sizes = [values.size(each) for each in written]
     del written
-    if mode in ("eager", "fenced", "fenced_start"):
+    if mode in ("eager", "fenced", "fenced_start", "sanitized"):
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
     elif mode in ("piecewise", "piecewise+fenced"):
         timed = piecewise.captured(kernel, function, inputs, case, stage, tell_and_keep)
-    elif mode == "sanitized":
-        eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
-        timed = None
     else:
         raise Stopped("not_run", f"this workbench has no mode {mode!r}")
-    return None if fence.edge(command) else timed, told, (call, inputs)
+    untimed = fence.edge(command) or mode == "sanitized"
+    return None if untimed else timed, told, (call, inputs)
 
 
 def load(file):
