@@ -13,11 +13,8 @@ from workbench import environments, gpus, planning, runner
 from workbench.results import Outcome, Result, load
 
 KERNEL = Path(__file__).parents[1] / "tests" / "kernels" / "planted.py"
-STOPS = {
-    "eager": None,
-    "fenced": "after",
-    "fenced_start": "before",
-}  # mode -> the side on which it stops reads
+# Mode -> the side on which it stops reads.
+STOPS = {"eager": None, "fenced": "after", "fenced_start": "before"}
 
 
 def main(results: Path) -> int:
@@ -26,7 +23,7 @@ def main(results: Path) -> int:
     if gpu is None:
         raise SystemExit("no GPU here")
     planned = planning.plan([planning.from_file(KERNEL)], [here], tuple(STOPS), gpu)
-    runner.run(planned, gpu, runner.Options(results=results, effort="quick", quiet=True))
+    runner.run(planned, gpu, runner.Options(results=results, effort="quick", quiet=True, reruns=False))
     made = [each for each in load(results) if each.attempt and not each.rerun]
     wrong = [each for each in made if not as_planted(each)]
     for each in made:

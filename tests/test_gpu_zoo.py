@@ -14,7 +14,7 @@ from workbench.results import load
 GPU = gpus.here()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(GPU is None, reason="needs a GPU")]
 ZOO = Path(__file__).parent / "kernels" / "gpu_faults.py"
-LIMITS_S = {"first_call": 30, "capture": 30, "replay": 30, "check": 30}
+LIMITS_S = {"first_call": 15, "capture": 30, "replay": 30, "check": 30}
 CRASHES = {
     ("illegal_address", "eager"): ("illegal_memory_access", "first_call", "zoo_reads"),
     ("misaligned", "eager"): ("misaligned_address", "first_call", "zoo_reads"),
@@ -31,7 +31,7 @@ ENDS = {
         "ok",
         "ok",
         "done",
-    ),  # the stray read lands in memory that happens to be mapped
+    ),  # its stray read lands in memory that happens to be mapped
 }
 
 

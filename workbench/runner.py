@@ -150,9 +150,7 @@ class Run:
             self._one_by_one(todo)
         hurried = self.options.interleave and self.options.effort == "quick"
         if self.options.reruns and not hurried:
-            for (
-                planned
-            ) in self.planned:  # also what an earlier run crashed in and was ended before it could ask
+            for planned in self.planned:  # also what crashed in an earlier run that ended before it could ask
                 self._explain(planned)
 
     def _one_by_one(self, todo: Sequence[Planned]) -> None:
