@@ -11,6 +11,7 @@ from typing import Any
 
 from .answers import grew, impossible, wrong
 from .checks import ARGUMENTS, NUMBERS
+from .codes import NUMBERED
 from .compilers import BUILD_ENDED, COMPILERS
 from .ending import ABORTS, VICTIMS, crashed, early, killed
 from .environment import PACKAGES, mixed, unready
@@ -42,6 +43,7 @@ CAUSES = (
     *PYTHON,
     *NUMBERS,
     *TIMER,
+    *NUMBERED,
 )
 """Signs of a cause. Between lines the first in time counts; within one line the order here."""
 

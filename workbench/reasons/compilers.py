@@ -10,7 +10,8 @@ from .signs import sign
 
 def _feature(evidence: Evidence, found: re.Match[str], where: int) -> str:
     """ptxas refuses a feature: the GPU lacks it. Plain mma is in every target since sm_75: mixed wheels."""
-    return "version_skew" if re.match(r"_mma\b|mma$", found.group(1)) else "unsupported_arch"
+    name = found.group(1) or found.group(2)
+    return "version_skew" if re.match(r"_mma\b|mma$", name) else "unsupported_arch"
 
 
 def _missing_file(evidence: Evidence, found: re.Match[str], where: int) -> str:
@@ -26,11 +27,8 @@ def _missing_file(evidence: Evidence, found: re.Match[str], where: int) -> str:
 COMPILERS = (
     sign(
         _feature,
-        r"Feature ['\"]([^'\"]{1,80})['\"] not supported on \.target",
-    ),
-    sign(
-        _feature,
-        r"Instruction ['\"]([^'\"]{1,80})['\"] (?:not supported on|cannot be compiled for)",
+        r"['\"]([^'\"]{1,160})['\"] (?:not supported on|requires) \.target",
+        r"Instruction ['\"]([^'\"]{1,80})['\"] cannot be compiled for",
     ),
     sign(
         "version_skew",

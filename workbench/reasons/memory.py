@@ -21,7 +21,9 @@ MEMORY = (
     sign(
         "bad_argument",
         "out of workspace memory",
-        "workspace (?:buffer )?(?:size )?(?:is )?(?:too small|not (?:large|big) enough|overflow)",
+        "workspace (?:buffer )?(?:size )?(?:is )?(?:too small|not (?:large|big) enough|overflow|insufficient)",
+        r"increase (?:the )?(?:\w+ )?workspace",
+        r"allocate memory for .{0,120}\bin AlignedAlloc",
         note="the caller's workspace buffer is too small, not the GPU's memory",
     ),
     sign(
@@ -43,11 +45,12 @@ MEMORY = (
         r"\bsignal 9\b",
         r"exit ?code:? -9\b",
         r"Killed\s{2,}",
-        r"^\s*(?:/bin/sh: .{0,80})?Killed\s*$",
+        r"(?:^|[\])] )\s*(?:/bin/sh: .{0,80})?Killed\s*$",
         "killed by the OOM",
         "Killed signal terminated program",
         r"exit(?:ed with)?(?: code| status)? 137\b",
         "OOMKilled",
+        r"\btasks? [\d,-]+: Out Of Memory",
         "std::bad_alloc",
         "Cannot allocate memory",
         "DefaultCPUAllocator: (?:can't|not enough)",
@@ -69,6 +72,6 @@ MEMORY = (
     ),
     sign(
         "oom_host",
-        r"^\W*(?:\S+ )?MemoryError\b(?!.{0,40}CUDA)",
+        r"(?<![\w.])MemoryError\b(?!.{0,40}CUDA)",
     ),
 )

@@ -64,8 +64,8 @@ _ERROR_INSIDE = re.compile(
     r"\bTraceback \(most recent call last\)|\b[A-Z]\w{2,40}(?:Error|Exception): |UsageError: |"
     r"Line magic function .{0,60} not found"
 )
-_PARAMETERS = re.compile(r"^\s*#\s*Parameters\b")
-_QUOTED = re.compile(r"^\s*(\w{1,60}) = (['\"])(.*)\2\s*$")
+_PARAMETERS = re.compile(r"(?:^|\s)#\s*Parameters\b")
+_QUOTED = re.compile(r"(?:^|\s)(\w{1,60}) = (['\"])(.*)\2\s*$")
 _STRUCTURED = re.compile(
     r"^\s*[\[({].*[\])}]\s*$|^\s*(?:-?\d+(?:\.\d+)?|true|false|none|null)\s*$", re.IGNORECASE
 )
@@ -88,7 +88,7 @@ def quoted_parameter(evidence: Evidence) -> Hit | None:
     if start is None or not failed:
         return None
     for line in evidence.lines[start + 1 : start + 40]:
-        found = _QUOTED.match(line)
+        found = _QUOTED.search(line)
         if found and _STRUCTURED.match(found.group(3)):
             return Hit("notebook_bad_param", line, "a string where a value was meant")
     return None

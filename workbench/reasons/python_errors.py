@@ -8,10 +8,10 @@ from .evidence import Evidence
 from .signs import sign
 from .tracebacks import importing, raiser
 
-TESTED = ("flashinfer",)
-"""Packages whose interface is what is compared; a name they lack is a finding, not a broken installation."""
+GROUND = ("triton", "triton_kernels", "torch", "cutlass", "nvidia_cutlass_dsl", "cuda", "tvm_ffi", "numpy", "quack")
+"""Packages that kernel libraries are built on: a name they lack is a matter of versions that do not fit."""
 
-LIBRARIES = (*TESTED, "triton_kernels", "triton", "torch", "nvidia_cutlass_dsl", "cutlass", "quack")
+LIBRARIES = (*GROUND, "flashinfer")
 """Packages below the user's code: a wrong call from inside one of them is a matter of their versions."""
 
 _TRITON_KERNELS = re.compile(
@@ -25,11 +25,11 @@ def _owner(name: str) -> str:
 
 
 def _missing(evidence: Evidence, asked: str, where: int) -> str:
-    """A part that an installed package lacks: a finding if it is the tested one, else two that do not fit."""
+    """A part that an installed package lacks: its interface, unless it is ground, or lacks it to itself."""
     if evidence.stage == "find":
         return "api_changed"
-    tested = _owner(asked) in TESTED and raiser(evidence, where) not in TESTED
-    return "api_changed" if tested else "version_skew"
+    owner = _owner(asked)
+    return "version_skew" if owner in (*GROUND, raiser(evidence, where)) else "api_changed"
 
 
 def _module(evidence: Evidence, found: re.Match[str], where: int) -> str:
@@ -90,6 +90,7 @@ PYTHON = (
         "version_skew",
         "undefined symbol",
         "symbol lookup error",
+        r"not defined in file \S{1,200} with link time reference",
         r"version `?['\"]?(?:GLIBC|GLIBCXX|CXXABI)\S{0,20} not found",
         "compiled (?:using|against) .{0,60}(?:NumPy 1|different version)",
         "ABI (?:version )?mismatch",
@@ -108,17 +109,13 @@ PYTHON = (
         r"TypeError: .{0,200}multiple values for (?:keyword )?argument",
     ),
     sign(
-        "version_skew",
-        "Mismatched number of arguments when calling",
-        note="the wrapper and its binary differ",
-    ),
-    sign(
         "api_changed",
         "Mismatched type on argument",
     ),
     sign(
         _signature,
         r"Expected? (?:at most )?\d+ (?:positional )?arguments? but (?:got|received)",
+        "Mismatched number of arguments when calling",
         "incompatible function arguments",
         r"expected at most \d+ argument",
     ),

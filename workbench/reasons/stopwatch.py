@@ -6,13 +6,21 @@ import re
 
 from .evidence import Evidence
 from .fallback import UNTUNED
-from .pairs import pairs
+from .pairs import leaves, pairs, two_sides
 from .signs import Hit, first, sign
 
 CLOCKS_FROM = 1.03
 """Ratio of two clock rates from which times are not comparable."""
 
+_RATE = re.compile(r"(\d{3,4}(?:\.\d{1,3})?) ?MHz", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(\w{0,20}(?:l2|timer|flush)\w{0,20})=(\w{1,40})", re.IGNORECASE)
+_WAYS = (
+    {"sync", "synced", "synchronized", "synchronised", "nosync", "async"},
+    {"cold", "hot", "warm", "flush", "flushed"},
+    {"cupti", "events", "event", "wall", "host", "profiler", "graph", "eager"},
+    {"locked", "unlocked", "boost"},
+)
+"""Words of a measurement's name that say how it was taken, not of what."""
 _CACHE = {
     "warm": re.compile(
         r"\b(?:without|no) (?:l2 |cache )?flush|(?:warm|hot) l2|l2 (?:is |was )?(?:warm|hot)", re.IGNORECASE
@@ -37,6 +45,7 @@ INVALID = (
     sign(
         "measurement_invalid",
         r"(?<!no )(?<!not )\bthrottl(?:ed|ing)\b(?!\W{1,4}(?:none|no|0|false)\b)",
+        r"thermal slow-?down(?!\W{1,4}(?:none|no|not active|inactive|0|false)\b)",
         "clocks? (?:not locked|dropped|changed|unstable)",
         "power cap",
         note="the clock was not steady",
@@ -49,12 +58,13 @@ INVALID = (
     ),
     sign(
         "measurement_invalid",
-        r"(?:no|without|missing|forgot\w{0,4}) (?:cuda |torch\.cuda\.|device )?synchroni[sz]\w{0,6}",
+        r"(?:\bno|without|w/o|missing|forgot\w{0,4}) (?:an? )?(?:cuda |gpu |torch\.cuda\.|device )?sync(?:hroni[sz]\w{0,6})?\b",
         note="not synchronised",
     ),
     sign(
         "measurement_invalid",
         r"(?:includ\w{1,4}|contain\w{1,4}|dominated by) .{0,40}(?:compil|jit|first call|autotun)",
+        r"\b(?:no|without|0|zero) warm-?ups?\b|warm-?ups?\W{1,3}0\b",
         note="compilation inside the timed region",
     ),
     sign(
@@ -74,7 +84,8 @@ INVALID = (
 
 def not_comparable(evidence: Evidence) -> Hit | None:
     """Why the times say nothing of each other."""
-    return first(INVALID, evidence) or _conditions(evidence) or _printed(evidence) or _caches(evidence)
+    asked = (lambda known: first(INVALID, known), _conditions, _ways, _printed, _clocks, _caches)
+    return next(filter(None, (ask(evidence) for ask in asked)), None)
 
 
 def _conditions(evidence: Evidence) -> Hit | None:
@@ -87,6 +98,26 @@ def _conditions(evidence: Evidence) -> Hit | None:
             return Hit("measurement_invalid", f"{name}: {a} and {b}")
         if "tactic" in name and a != b:
             return Hit("inconclusive", f"{name}: {a} and {b}", "the tuner chose differently")
+    return None
+
+
+def _ways(evidence: Evidence) -> Hit | None:
+    """The same thing timed in two ways, and nothing else that differs: no sides to compare."""
+    if two_sides(evidence.versions) or pairs(evidence.measurements):
+        return None
+    names = [set(path) for path, value in leaves(evidence.measurements) if isinstance(value, list)]
+    for words in _WAYS:
+        taken = [name for name in names if name & words]
+        if taken and len({frozenset(name) for name in names}) > 1:
+            return Hit("measurement_invalid", " and ".join(" ".join(sorted(name)) for name in names[:3]), "two ways of timing")
+    return None
+
+
+def _clocks(evidence: Evidence) -> Hit | None:
+    """Clock rates in what was printed that are too far apart."""
+    rates = [float(rate) for line in evidence.lines for rate in _RATE.findall(line)]
+    if rates and min(rates) > 0 and max(rates) / min(rates) >= CLOCKS_FROM:
+        return Hit("measurement_invalid", f"clocks from {min(rates):g} to {max(rates):g} MHz")
     return None
 
 

@@ -9,12 +9,13 @@ from .evidence import Evidence
 from .signs import sign
 
 _GPU = (
-    r"(?:\bsm_?\d|compute capability|\barch|\bthis (?:gpu|device)|your gpu|gpus?\b|hopper|blackwell|ampere)"
+    r"(?:\bsm[ _-]?\d|compute capability|\barch|\bthis (?:gpu|device)|your gpu|gpus?\b|hopper|blackwell|ampere)"
 )
 _PART = (
     r"(?:head|data ?type|dtype|shape|hidden|page|activation|layout|group|tile|block|quant|combination|routing"
-    r"|input|num|mask|kv|q\b|top)"
+    r"|input|num|mask|kv|q\b|top|window|soft_?cap|sink)"
 )
+_SIZE = r"\w*(?:head|hidden|page|group|tile|block|expert|intermediate|top_?k|dim|size)\w*"
 _ARCH_WORD = re.compile(
     r"\b(?:sm|compute|capability|arch\w*|gpus?|device|hopper|blackwell|ampere|ada)[ _-]?\d*\b", re.IGNORECASE
 )
@@ -72,6 +73,8 @@ SUPPORT = (
         r"does(?: not|n't) support .{0,80}(?:capability|\bsm_?\d|this (?:gpu|device|arch)|architecture)",
         rf"only (?:supported|available|works?|runs?|implemented) .{{0,40}}{_GPU}",
         rf"(?:supports? only|only supports?) .{{0,40}}{_GPU}",
+        rf"only {_GPU}.{{0,60}}supported",
+        r"expected .{0,80}\bis_?sm_?\d.{0,80}to be true",
         r"requires? (?:an? )?(?:\w+ )?(?:\bsm_?\d|compute capability|hopper|blackwell|ampere|device with)",
         r"requires? .{0,30}\b(?:sm_?\d{2,3}|capability)",
         "no supported .{0,30}for (?:this )?(?:sm|device|arch)",
@@ -100,6 +103,10 @@ SUPPORT = (
         rf"not (?:yet )?(?:supported|implemented) (?:for|with) .{{0,60}}(?:{_PART}|bf?loat|fp\d|dim)",
         r"(?:head|hidden|num_\w+|page|intermediate|top_?k|dtype).{0,60}(?:not supported|unsupported)",
         r"(?:failed to|cannot|could not) (?:find|select|get) (?:an? |any )?(?:\w+ )?(?:kernel|tactic|algo)",
+        rf"(?:failed to|cannot|could not) dispatch .{{0,20}}{_PART}",
+        rf"(?:assert\w*|check failed)\b.{{0,20}}\b{_SIZE} ?(?:==|in|<=?|%) ?[\[({{]?\d",
+        rf"{_PART}\w* (?:setting |type |value )?(?:is |are )?not supported",
+        "not valid for this configuration",
     ),
     sign(
         _refused,

@@ -6,30 +6,41 @@ Standard library only; takes any object and never raises.
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterable
+from itertools import groupby, islice
 
-HEAD, TAIL, LONGEST, PICKED = 60_000, 120_000, 2_400, 200
-"""Characters kept of the two ends and of one line; lines kept of the middle, where they speak of an error."""
-FIRST, LAST = 500, 1_200
-"""Lines kept of the two ends."""
+WHOLE, HEAD, TAIL, LONGEST = 4_000_000, 60_000, 120_000, 2_400
+"""Characters read of one text; of one that is longer, of its two ends; and of one line."""
+ALIKE = 30
+"""Lines kept of each end of a series that differs in its digits only."""
+FIRST, LAST, PICKED, SEEN = 500, 1_200, 200, 20_000
+"""Lines kept of the two ends, and of the middle where they speak of an error; lines looked at for that."""
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(
+    r"(?:\x1b|\^\[|\bESC(?=\[))?\[[0-9;?]{0,16}m|\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]"
+)
+"""Colours, also as they look when a terminal's text was pasted, and other control characters."""
+_DIGITS = str.maketrans("", "", "0123456789")
 _SPEAKING = re.compile(r"rror|xception|ERROR|illed|atal|failed|illegal")
 
 _NOISE = re.compile(
     r"pynvml package is deprecated|^\s*import pynvml|\[Gloo\] Rank \d+ is connected"
     r"|resource_tracker|destroy_process_group\(\) was not called|might be asynchronously reported"
-    r"|^\s*(?:For debugging consider|Compile with `?TORCH_USE_CUDA_DSA|Search for `cuda)"
+    r"|(?:^|\s)(?:For debugging consider|Compile with `?TORCH_USE_CUDA_DSA)"
     r"|PLEASE submit a bug report|OMP_NUM_THREADS|TOKENIZERS_PARALLELISM"
 )
 _ADVICE = re.compile(r"^\s*possible solutions?\s*:", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s")
+_CONDITIONAL = re.compile(r"\bIf [^.;]{1,160}?,? (?:consider|try|please|set|use|check|reduce|increase)\b[^.;]{0,160}")
+"""Advice for something that may happen is no report that it did."""
 _IGNORED = re.compile(r"Exception ignored (?:in|on)\b")
 _TRACE = re.compile(r"^\s*(?:Traceback|File \"|~|\^)|^\s{2,}\S")
 _QUIET = re.compile(r"\b(?:DEBUG|INFO|WARN|WARNING)\b|Warning:|^[IW]\d{4} |\[W\]|^\[Autotuner\]")
 _LOUD = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
 _SKIP = re.compile(r"skip(?:ping|ped)?\b.{0,80}\btactic|tactic.{0,80}\bskipp", re.IGNORECASE)
-_CLOCK = re.compile(r"\b(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,6}))?\b")
+_SPEAKER = re.compile(r"\s*(?:\[rank\d+\]:?|\[(?:TP|DP|PP|EP)\d+\]|\([\w .=-]{0,60}\bpid=\d+[^)]{0,60}\)) ?")
+_CLOCK = re.compile(r"\b(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?\b")
 
 
 def lines_of(raw: object) -> list[str]:
@@ -41,30 +52,50 @@ def lines_of(raw: object) -> list[str]:
     if not isinstance(raw, str):
         return []
     lines = [line for line, _ in groupby(_capped(raw).splitlines()) if line.strip()]
-    if len(lines) > FIRST + LAST:
-        lines = lines[:FIRST] + lines[-LAST:]
-    return _without_noise([_clean(line) for line in lines])
+    return _without_noise([_clean(line) for line in _ends_and_errors(_without_series(lines))])
+
+
+def _without_series(lines: list[str]) -> list[str]:
+    """The lines without the middle of what is printed again and again with other numbers."""
+    shapes = [line[:200].translate(_DIGITS) for line in lines]
+    total, seen = Counter(shapes), Counter[str]()
+    kept = []
+    for line, shape in zip(lines, shapes, strict=True):
+        seen[shape] += 1
+        if seen[shape] <= ALIKE or seen[shape] > total[shape] - ALIKE:
+            kept.append(line)
+    return kept
+
+
+def _ends_and_errors(lines: list[str]) -> list[str]:
+    middle = lines[FIRST:-LAST]
+    return [*lines[:FIRST], *_telling(middle), *lines[-LAST:]] if middle else lines
+
+
+def _telling(lines: Iterable[str]) -> list[str]:
+    """The first lines that speak of an error, after a few that only note one."""
+    speaking = [line for line in islice(lines, SEEN) if _SPEAKING.search(line)]
+    quiet = set(islice(filter(is_quiet, speaking), PICKED // 4))
+    return list(islice((line for line in speaking if line in quiet or not is_quiet(line)), PICKED))
 
 
 def _capped(raw: str) -> str:
-    if len(raw) <= HEAD + TAIL:
+    if len(raw) <= WHOLE:
         return raw
-    return "\n".join([raw[:HEAD], *_speaking(raw, HEAD, len(raw) - TAIL), raw[-TAIL:]])
+    return "\n".join([raw[:HEAD], *_telling(_speaking(raw, HEAD, len(raw) - TAIL)), raw[-TAIL:]])
 
 
-def _speaking(raw: str, start: int, end: int) -> list[str]:
-    """The first lines between two places that speak of an error, without a split of the whole."""
-    picked: list[str] = []
-    while len(picked) < PICKED and (found := _SPEAKING.search(raw, start, end)):
+def _speaking(raw: str, start: int, end: int) -> Iterable[str]:
+    """Lines between two places that speak of an error, without a split of the whole."""
+    while found := _SPEAKING.search(raw, start, end):
         left = max(raw.rfind("\n", max(start, found.start() - LONGEST), found.start()) + 1, start)
         right = raw.find("\n", found.end(), found.end() + LONGEST)
         start = right if right >= 0 else found.end() + LONGEST
-        picked.append(raw[max(left, found.start() - LONGEST) : start])
-    return picked
+        yield raw[max(left, found.start() - LONGEST) : start]
 
 
 def _clean(line: str) -> str:
-    return _CONTROL.sub("", shortened(line, LONGEST)).rstrip()
+    return _CONDITIONAL.sub("", _CONTROL.sub("", shortened(line, LONGEST))).rstrip()
 
 
 def shortened(line: str, most: int) -> str:
@@ -77,14 +108,26 @@ def _without_noise(lines: list[str]) -> list[str]:
     skipping: re.Pattern[str] | None = None
     in_tail = False
     for line in lines:
-        if in_tail or (skipping and skipping.search(line)):
-            in_tail = in_tail and bool(_TRACE.search(line))
+        said = bare(line)
+        if in_tail or (skipping and skipping.search(said)):
+            in_tail = in_tail and bool(_TRACE.search(said))
             continue
-        skipping = _NUMBERED if _ADVICE.search(line) else None
-        in_tail = bool(_IGNORED.search(line))
+        skipping = _NUMBERED if _ADVICE.search(said) else None
+        in_tail = bool(_IGNORED.search(said))
         if line and not (in_tail or skipping or _NOISE.search(line)):
             kept.append(line)
     return kept
+
+
+def speaker(line: str) -> str:
+    """The rank or process that a launcher put before the line; "" if none is named."""
+    found = _SPEAKER.match(line)
+    return found.group().strip(" :") if found else ""
+
+
+def bare(line: str) -> str:
+    """The line as its process printed it."""
+    return _SPEAKER.sub("", line, count=1)
 
 
 def is_quiet(line: str) -> bool:

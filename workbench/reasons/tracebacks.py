@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 
 from .evidence import Evidence
+from .text import speaker
 
 _FRAME = re.compile(r'File "([^"]{1,400})", line \d+, in (\S+)|^\s*(/\S{1,300}\.py):\d+: ')
 _PACKAGE = re.compile(r"(?:site-packages|dist-packages)/([A-Za-z0-9_]+)|/(flashinfer)/")
 
 
 def _frames(evidence: Evidence, where: int) -> list[tuple[str, str]]:
-    """(file, function) of the frames printed shortly before or right after the line, nearest last."""
-    window = evidence.lines[max(0, where - 25) : where] + evidence.lines[where + 1 : where + 2]
+    """(file, function) of the frames that the same process printed shortly before or right after the line."""
+    who = speaker(evidence.lines[where])
+    before = [line for line in evidence.lines[max(0, where - 400) : where] if speaker(line) == who]
+    window = before[-25:] + list(evidence.lines[where + 1 : where + 2])
     found = [match for line in window if (match := _FRAME.search(line))]
     return [(match.group(1) or match.group(3) or "", match.group(2) or "") for match in found]
 
