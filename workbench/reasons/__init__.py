@@ -94,6 +94,11 @@ def _environment(evidence: Evidence) -> Hit | None:
     return (mixed(evidence) or first((*PACKAGES, *MACHINE), evidence)) if evidence.kind == "env" else None
 
 
+def _measured(evidence: Evidence) -> Hit | None:
+    """Tools that compare times end with 1 where they found something."""
+    return timing(evidence) if evidence.measurements else None
+
+
 def _any_of(signs: tuple[Sign, ...]) -> Question:
     return lambda evidence: first(signs, evidence)
 
@@ -109,8 +114,8 @@ def _unknown(evidence: Evidence) -> Hit:
 
 FAILED: tuple[Question, ...] = (
     _ours, unready, _mixed, notebook, _growing, _cause,
-    _any_of(DRIVER_NOTES), _any_of(VICTIMS), _any_of(BUILD_ENDED), killed, crashed, _any_of(ABORTS),
-    _any_of(ARGUMENTS), wrong, early, by_stage,
+    _any_of(DRIVER_NOTES), _any_of(VICTIMS), _any_of(BUILD_ENDED), _any_of(ARGUMENTS), killed, crashed,
+    _any_of(ABORTS), wrong, _measured, early, by_stage,
 )  # fmt: skip
 """Our own kill, the environment, the first error, who only waited, the exit code; last the weakest signs."""
 

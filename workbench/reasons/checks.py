@@ -29,11 +29,12 @@ ARGUMENTS = (
     ),
     sign(
         "bad_argument",
-        rf"{_ERROR}: .{{0,200}}(?:must|should) be",
+        rf"{_ERROR}: .{{0,200}}(?:must|should) (?:be|have|match|equal)",
         rf"{_ERROR}: .{{0,200}}expected .{{0,80}}(?:got|but|found)",
         rf"{_ERROR}: .{{0,200}}(?:shape|size|dtype|device|stride)s? .{{0,40}}(?:mismatch|not match)",
         rf"{_ERROR}: .{{0,200}}(?:not contiguous|same device|at least two devices)",
         r"(?:assert\w*|check failed)\b.{0,80}(?:contiguous|dtype|device|shape|strides?|ndim|\bdim\(|numel|aligned)\b",
+        r"Assertion [`'\"].{0,80}(?:stride|shape|dim|size|align|contiguous|dtype).{0,80}' failed",
         r"\bassert\b.{0,40}\b(?:is|has|check)_\w{0,40}(?:contiguous|dtype|device|shape|stride|aligned)",
     ),
 )

@@ -111,6 +111,14 @@ MACHINE = (
         r"insufficient shared memory \(shm\)",
         "Address already in use",
         "EADDRINUSE",
-        r"OSError: \[Errno (?:5|13|24|28|30|122)\]",
+        "Stale file handle",
+        "Device or resource busy",
+        r"OSError: \[Errno (?:5|13|16|24|28|30|116|122)\]",
+    ),
+    sign(
+        "env_problem",
+        "No matching distribution found",
+        "Could not find a version that satisfies",
+        note="the package could not be installed",
     ),
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from .ending import VICTIMS
 from .evidence import Evidence
-from .signs import sign
+from .signs import first, sign
 
 _FELL_BACK = re.compile(
     r"default(?:ing)? to dequanti|dequantiz\w+ (?:the )?(?:model|weights)? ?to b?f", re.IGNORECASE
@@ -15,6 +17,11 @@ _FELL_BACK = re.compile(
 def _device(evidence: Evidence, found: re.Match[str], where: int) -> str:
     """Memory that ran out over another kernel's wider weights is no fact of the wanted one."""
     return "not_exercised" if any(map(_FELL_BACK.search, evidence.lines[:where])) else "oom"
+
+
+def _killed(evidence: Evidence, found: re.Match[str], where: int) -> str | None:
+    """A shell's word for signal 9. After a timeout it is the launcher's clean-up."""
+    return None if first(VICTIMS, replace(evidence, lines=evidence.lines[:where])) else "oom_host"
 
 
 MEMORY = (
@@ -45,7 +52,6 @@ MEMORY = (
         r"\bsignal 9\b",
         r"exit ?code:? -9\b",
         r"Killed\s{2,}",
-        r"(?:^|[\])] )\s*(?:/bin/sh: .{0,80})?Killed\s*$",
         "killed by the OOM",
         "Killed signal terminated program",
         r"exit(?:ed with)?(?: code| status)? 137\b",
@@ -57,6 +63,10 @@ MEMORY = (
         r"nvcc error.{0,60}\bkilled\b",
         "virtual memory exhausted",
         "OutOfMemoryError: host",
+    ),
+    sign(
+        _killed,
+        r"(?:^|[\])] )\s*(?:/bin/sh: .{0,80})?Killed\s*$",
     ),
     sign(
         _device,

@@ -62,7 +62,7 @@ NOTEBOOK = (
 
 _ERROR_INSIDE = re.compile(
     r"\bTraceback \(most recent call last\)|\b[A-Z]\w{2,40}(?:Error|Exception): |UsageError: |"
-    r"Line magic function .{0,60} not found"
+    r"(?:Line|Cell) magic .{0,60} not found|\"output_type\": ?\"error\""
 )
 _PARAMETERS = re.compile(r"(?:^|\s)#\s*Parameters\b")
 _QUOTED = re.compile(r"(?:^|\s)(\w{1,60}) = (['\"])(.*)\2\s*$")

@@ -29,6 +29,7 @@ REFUSALS = (
         "invalid device function",
         "cudaErrorInvalidDeviceFunction",
         "device kernel image is invalid",
+        "instruction used without targeting appropriate compute capability",
     ),
     sign(
         "resource_exhausted",

@@ -80,7 +80,8 @@ SUPPORT = (
         "no supported .{0,30}for (?:this )?(?:sm|device|arch)",
         r"\bsm_?\d{2,3}[af]? (?:is |are )?(?:not supported|unsupported)",
         r"capability \d+(?:\.\d+)? (?:is )?(?:not supported|unsupported)",
-        "expected (?:arch|compute capability).{0,80}but got",
+        "expect(?:s|ed)? (?:arch|compute capability).{0,120}but got",
+        rf"\b(?:none|no)\b .{{0,60}}\b(?:usable|available|supported|works?) (?:on|for) .{{0,20}}{_GPU}",
         "arch(?:itecture)? mismatch",
     ),
     sign(

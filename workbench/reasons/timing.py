@@ -14,7 +14,7 @@ SLOWER_FROM, SPREAD_FROM, ERROR_FROM = 1.05, 1.25, 0.3
 
 _NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 _MORE_IS_BETTER = re.compile(
-    r"flops|\w/s(?:ec\w*)?\b|tok_s|tokens?\b|[tfqr]ps\b|throughput|bandwidth|[gt]i?b/?p?s|per s|speed ?-?up",
+    r"flops|\w/s(?:ec\w*)?\b|\btok\w* s\b|tokens?\b|[tfqr]ps\b|throughput|bandwidth|[gt]i?b/?p?s|per s|speed ?-?up",
     re.IGNORECASE,
 )
 

@@ -7,7 +7,9 @@ import re
 from .evidence import Evidence
 from .text import speaker
 
-_FRAME = re.compile(r'File "([^"]{1,400})", line \d+, in (\S+)|^\s*(/\S{1,300}\.py):\d+: ')
+_FRAME = re.compile(
+    r'File "([^"]{1,400})", line \d+(?:, in (\S+))?\s*$|(?:^|\s)(/\S{1,300}\.py):\d+:(?: in (\S+))?'
+)
 _PACKAGE = re.compile(r"(?:site-packages|dist-packages)/([A-Za-z0-9_]+)|/(flashinfer)/")
 
 
@@ -17,7 +19,7 @@ def _frames(evidence: Evidence, where: int) -> list[tuple[str, str]]:
     before = [line for line in evidence.lines[max(0, where - 400) : where] if speaker(line) == who]
     window = before[-25:] + list(evidence.lines[where + 1 : where + 2])
     found = [match for line in window if (match := _FRAME.search(line))]
-    return [(match.group(1) or match.group(3) or "", match.group(2) or "") for match in found]
+    return [(a or c or "", b or d or ("<module>" if a else "")) for a, b, c, d in (m.groups() for m in found)]
 
 
 def raiser(evidence: Evidence, where: int) -> str:
