@@ -38,8 +38,8 @@ CAUSES = (
     *MEMORY,
     *FAULTS,
     *REFUSALS,
-    *SUPPORT,
     *COMPILERS,
+    *SUPPORT,
     *PYTHON,
     *NUMBERS,
     *TIMER,
@@ -68,8 +68,14 @@ def _ours(evidence: Evidence) -> Hit | None:
 
 
 def _cause(evidence: Evidence) -> Hit | None:
-    """The first error in time. Mere notes come second, save a device fault: with it the context is lost."""
+    """The first error in time. Mere notes come second, save a device fault: with it the context is lost.
+
+    A kernel that waits in vain traps: a launch failure after its word of a timeout is no other fault.
+    """
     said, noted = first(CAUSES, evidence, quiet=False), first(FAULTS, evidence, quiet=True)
+    waited = first(VICTIMS, evidence) if said and said.reason == "launch_failure" else None
+    if said and waited and waited.where < said.where and waited.reason == "hang_timeout":
+        return waited
     if noted and (not said or noted.where < said.where):
         return noted
     return said or first(CAUSES, evidence, quiet=True)

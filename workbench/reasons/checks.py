@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .signs import sign
 
+_STATUS = r".{0,200}(?:success|status|result|\berr\w*\b|cuda|nvrtc|\bnan\b|false\b)"
+"""An assertion about what another call returned says nothing of the arguments."""
 _ERROR = r"(?-i:\b(?:Value|Runtime|Assertion|Type)Error)"
 
 NUMBERS = (
@@ -34,7 +36,8 @@ ARGUMENTS = (
         rf"{_ERROR}: .{{0,200}}(?:shape|size|dtype|device|stride)s? .{{0,40}}(?:mismatch|not match)",
         rf"{_ERROR}: .{{0,200}}(?:not contiguous|same device|at least two devices)",
         r"(?:assert\w*|check failed)\b.{0,80}(?:contiguous|dtype|device|shape|strides?|ndim|\bdim\(|numel|aligned)\b",
-        r"Assertion [`'\"].{0,80}(?:stride|shape|dim|size|align|contiguous|dtype).{0,80}' failed",
+        rf"(?:assertion (?:error|failed)|check failed)\b(?!{_STATUS}).{{0,200}}(?:[=!<>]=|\s[<>]\s|has_value\(|\bis_\w+\()",
+        rf"\bAssertion [`'\"](?!{_STATUS}).{{0,80}}(?:[=!<>]=|\s[<>]\s).{{0,80}}' failed",
         r"\bassert\b.{0,40}\b(?:is|has|check)_\w{0,40}(?:contiguous|dtype|device|shape|stride|aligned)",
     ),
 )

@@ -26,7 +26,7 @@ VICTIMS = (
         r"\btimed out\b",
         "timed out after",
         "DUE TO TIME LIMIT",
-        r"watchdog timeout",
+        r"\b(?:watchdog|error|failed|sync|barrier|dispatch|combine|send|recv|sender|receiver|forwarder)\b.{0,40}\btime-?out\b",
     ),
     sign(
         "not_run",
@@ -38,7 +38,7 @@ VICTIMS = (
         r"Terminated\s*$",
         "no tests ran",
         "collected 0 items",
-        "no benchmarks? (?:selected|found|to run|matched)",
+        "no (?:benchmarks?|commit hashes|tests?) (?:selected|found|to run|matched)",
         "nothing to (?:run|measure|benchmark)",
     ),
 )

@@ -9,6 +9,7 @@ from .signs import Hit, sign
 from .text import one_line
 
 _BYPASS = re.compile(r"FLASHINFER_DISABLE_VERSION_CHECK\s*[=:]\s*['\"]?(?:1|true|yes|on)\b", re.IGNORECASE)
+_VERSION = re.compile(r"\b\d+\.\d+\.\d+(?:\.?(?:post|dev|rc|a|b)\d+)?(?:\+[\w.]+)?")
 _PARTS = ("flashinfer-cubin", "flashinfer-jit-cache")
 
 
@@ -31,8 +32,11 @@ def _public(version: str) -> str:
     return found.group(1) if found else ""
 
 
-def _versions_differ(evidence: Evidence, found: re.Match[str], where: int) -> str:
-    """A version nobody released is a source folder that hides the package."""
+def _versions_differ(evidence: Evidence, found: re.Match[str], where: int) -> str | None:
+    """A version nobody released is a source folder that hides the package; a local label is no difference."""
+    named = {_public(word) for word in _VERSION.findall(found.string)}
+    if len(named) == 1 and "" not in named:
+        return None
     unbuilt = re.search(r"\(?\b0\.0\.0\b|\+unknown|\(unknown\)|\(none\)", found.string, re.IGNORECASE)
     return "env_problem" if unbuilt else "version_skew"
 

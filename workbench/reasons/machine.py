@@ -110,6 +110,8 @@ MACHINE = (
         "bus error.{0,60}shared memory",
         r"insufficient shared memory \(shm\)",
         "Address already in use",
+        "unhandled system error",
+        "ncclSystemError",
         "EADDRINUSE",
         "Stale file handle",
         "Device or resource busy",

@@ -39,6 +39,8 @@ NOTEBOOK = (
         "NotJSONError",
         "Unterminated string",
         "NotebookValidation",
+        "Notebook (?:JSON )?is invalid",
+        "Failed validating",
     ),
     sign(
         "notebook_bad_param",

@@ -29,6 +29,8 @@ REFUSALS = (
         "invalid device function",
         "cudaErrorInvalidDeviceFunction",
         "device kernel image is invalid",
+        "named symbol not found",
+        "cudaErrorSymbolNotFound",
         "instruction used without targeting appropriate compute capability",
     ),
     sign(
