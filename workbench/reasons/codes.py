@@ -43,7 +43,8 @@ def _by_number(evidence: Evidence, found: re.Match[str], where: int) -> str | No
 NUMBERED = (
     sign(
         _by_number,
-        r"\b(?:cuda|cudart|curesult)\w*\b.{0,60}?\b(?:error|failure|err|status)(?: ?code)?[ :=(#]{1,3}(\d{1,3})\b(?![.%]|/s)",
+        r"\b(?:cuda|curesult)\w*\b.{0,60}?\b(?:error|failure|err|status)(?: ?code)?"
+        r"[ :=(#]{1,3}(\d{1,3})\b(?![.%]|/s)",
     ),
 )
 """Tried after every sign that reads words: a text says more than its number."""

@@ -27,8 +27,7 @@ FAULTS = (
         "illegal memory access",
         "cudaErrorIllegalAddress",
         "CUDA_ERROR_ILLEGAL_ADDRESS",
-        r"invalid (?:device|__\w+__) (?:read|write)",
-        r"Invalid __\w+__ (?:read|write|atomic)",
+        r"invalid (?:device|__\w+__) (?:read|write|atomic)",
         "operation not supported on global/shared address space",
     ),
     sign(
@@ -39,11 +38,9 @@ FAULTS = (
     ),
     sign(
         "illegal_instruction",
-        r"(?:CUDA|cuda)\w*[ :].{0,60}illegal instruction was encountered",
-        "an illegal instruction was encountered",
+        "illegal instruction was encountered",
         "cudaErrorIllegalInstruction",
         "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-        "CUDA error: (?:an )?illegal instruction",
     ),
     sign(
         "launch_failure",

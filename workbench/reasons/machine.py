@@ -80,7 +80,6 @@ MACHINE = (
         "Failed to (?:get|fetch|download|obtain) .{0,80}(?:cubin|checksum|artifact|header|kernel map)",
         r"(?:cubin|checksums?|artifact)\S{0,60} .{0,60}(?:not found|missing|mismatch|download\w{0,4} failed)",
         "MissingJITCacheError",
-        r"MissingCubin\w*",
         "(?:NO_DOWNLOAD|downloads? (?:is|are) (?:disabled|not allowed)).{0,80}",
     ),
     sign(
@@ -112,7 +111,6 @@ MACHINE = (
         "Address already in use",
         "unhandled system error",
         "ncclSystemError",
-        "EADDRINUSE",
         "Stale file handle",
         "Device or resource busy",
         r"OSError: \[Errno (?:5|13|16|24|28|30|116|122)\]",

@@ -60,9 +60,7 @@ MEMORY = (
         "std::bad_alloc",
         "Cannot allocate memory",
         "DefaultCPUAllocator: (?:can't|not enough)",
-        r"nvcc error.{0,60}\bkilled\b",
         "virtual memory exhausted",
-        "OutOfMemoryError: host",
     ),
     sign(
         _killed,

@@ -8,16 +8,21 @@ from .evidence import Evidence
 from .signs import sign
 from .tracebacks import importing, raiser
 
-GROUND = ("triton", "triton_kernels", "torch", "cutlass", "nvidia_cutlass_dsl", "cuda", "tvm_ffi", "numpy", "quack")
+GROUND = (
+    "triton",
+    "triton_kernels",
+    "torch",
+    "cutlass",
+    "nvidia_cutlass_dsl",
+    "cuda",
+    "tvm_ffi",
+    "numpy",
+    "quack",
+)
 """Packages that kernel libraries are built on: a name they lack is a matter of versions that do not fit."""
 
 LIBRARIES = (*GROUND, "flashinfer")
 """Packages below the user's code: a wrong call from inside one of them is a matter of their versions."""
-
-_TRITON_KERNELS = re.compile(
-    r"\b(?:matmul_ogs|routing|swizzle_mxfp4|wrap_torch_tensor|convert_layout|PrecisionConfig|FlexCtx|"
-    r"FusedActivation|FnSpecs|make_ragged_tensor_metadata)\b"
-)
 
 
 def _owner(name: str) -> str:
@@ -56,9 +61,7 @@ def _signature(evidence: Evidence, found: re.Match[str], where: int) -> str:
     """A call that does not fit: the caller's, unless a library calls itself or another one wrongly."""
     if importing(evidence, where):
         return "import_error"
-    package = raiser(evidence, where)
-    between = package in LIBRARIES or (bool(package) and bool(_TRITON_KERNELS.search(found.string)))
-    return "version_skew" if between else "api_changed"
+    return "version_skew" if raiser(evidence, where) in LIBRARIES else "api_changed"
 
 
 def _only_importing(evidence: Evidence, found: re.Match[str], where: int) -> str | None:
@@ -72,15 +75,11 @@ PYTHON = (
     ),
     sign(
         "import_error",
-        r"cannot import name ['\"]?\w{1,100}['\"]? from partially initialized",
+        "partially initialized module",
     ),
     sign(
         _attribute,
         r"cannot import name ['\"]?\w{1,100}['\"]? from ['\"]?([\w.]{1,200})",
-    ),
-    sign(
-        "import_error",
-        "partially initialized module",
     ),
     sign(
         _attribute,

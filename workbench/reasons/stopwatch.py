@@ -14,14 +14,16 @@ CLOCKS_FROM = 1.03
 
 _RATE = re.compile(r"(\d{3,4}(?:\.\d{1,3})?) ?MHz", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(\w{0,20}(?:l2|timer|flush)\w{0,20})=(\w{1,40})", re.IGNORECASE)
-_WAYS = set(
-    "sync synced synchronized nosync async cold hot warm flush flushed cupti events event wall host profiler "
-    "profile graph eager locked unlocked boost first once batch warmup".split()
+_WAY = re.compile(
+    r"sync|synced|synchronized|nosync|async|cold|hot|warm|warmup|flush|flushed|cupti|events?|wall|host|profiler?|"
+    r"graph|eager|locked|unlocked|boost|first|once|batch"
 )
 """Words of a measurement's name that say how it was taken, not of what."""
 _CACHE = {
     "warm": re.compile(
-        r"(?:fits?|resident|stays?) in (?:the )?L2|\b(?:without|no) (?:l2 |cache )?flush|(?:warm|hot) l2|l2 (?:is |was )?(?:warm|hot)", re.IGNORECASE
+        r"(?:fits?|resident|stays?) in (?:the )?l2|\b(?:without|no) (?:l2 |cache )?flush|(?:warm|hot) l2"
+        r"|l2 (?:is |was )?(?:warm|hot)",
+        re.IGNORECASE,
     ),
     "cold": re.compile(
         r"\bwith (?:an? )?(?:l2 |cache )?flush|cold l2|l2 (?:is |was )?(?:cold|flushed)", re.IGNORECASE
@@ -56,7 +58,8 @@ INVALID = (
     ),
     sign(
         "measurement_invalid",
-        r"(?:\bno|without|w/o|missing|forgot\w{0,4}) (?:an? )?(?:cuda |gpu |torch\.cuda\.|device )?sync(?:hroni[sz]\w{0,6})?\b",
+        r"(?:\bno|without|w/o|missing|forgot\w{0,4}) (?:an? )?(?:cuda |gpu |torch\.cuda\.|device )?"
+        r"sync(?:hroni[sz]\w{0,6})?\b",
         note="not synchronised",
     ),
     sign(
@@ -104,7 +107,7 @@ def _ways(evidence: Evidence) -> Hit | None:
     if two_sides(evidence.versions) or pairs(evidence.measurements):
         return None
     names = [path for path, value in leaves(evidence.measurements) if isinstance(value, list)]
-    if len(names) > 1 and any(_WAYS & set(name) for name in names):
+    if len(names) > 1 and any(_WAY.fullmatch(word) for name in names for word in name):
         return Hit("measurement_invalid", " and ".join(map(" ".join, names[:3])), "two ways of timing")
     return None
 

@@ -8,14 +8,11 @@ from .arch import none_runs, release
 from .evidence import Evidence
 from .signs import sign
 
-_GPU = (
-    r"(?:\bsm[ _-]?\d|compute capability|\barch|\bthis (?:gpu|device)|your gpu|gpus?\b|hopper|blackwell|ampere)"
-)
+_GPU = r"(?:\bsm[ _-]?\d|compute capability|\barch|\bthis (?:gpu|device)|your gpu|gpus?\b|hopper|blackwell|ampere)"
 _PART = (
     r"(?:head|data ?type|dtype|shape|hidden|page|activation|layout|group|tile|block|quant|combination|routing"
     r"|input|num|mask|kv|q\b|top|window|soft_?cap|sink)"
 )
-_SIZE = r"\w*(?:head|hidden|page|group|tile|block|expert|intermediate|top_?k|dim|size)\w*"
 _ARCH_WORD = re.compile(
     r"\b(?:sm|compute|capability|arch\w*|gpus?|device|hopper|blackwell|ampere|ada)[ _-]?\d*\b", re.IGNORECASE
 )
@@ -64,11 +61,7 @@ SUPPORT = (
     ),
     sign(
         "unsupported_arch",
-        "no cubins? (?:is |are )?(?:available |found )?for (?:this |the )?(?:device|gpu|arch|sm)",
-    ),
-    sign(
-        "unsupported_arch",
-        r"unsupported (?:gpu )?(?:arch\w*|compute capability|device|sm)\b(?!.{0,12}['\"]compute_)",
+        r"unsupported (?:gpu )?(?:arch\w*|compute capability|device|sm)\b",
         rf"(?:not supported|unsupported|not available|not implemented) (?:on|for|with) .{{0,40}}{_GPU}",
         r"does(?: not|n't) support .{0,80}(?:capability|\bsm_?\d|this (?:gpu|device|arch)|architecture)",
         rf"only (?:supported|available|works?|runs?|implemented) .{{0,40}}{_GPU}",
@@ -83,6 +76,7 @@ SUPPORT = (
         "expect(?:s|ed)? (?:arch|compute capability).{0,120}but got",
         rf"\b(?:none|no)\b .{{0,60}}\b(?:usable|available|supported|works?) (?:on|for) .{{0,20}}{_GPU}",
         "arch(?:itecture)? mismatch",
+        "no cubins? (?:is |are )?(?:available |found )?for (?:this |the )?(?:device|gpu|arch|sm)",
     ),
     sign(
         _options,
@@ -105,7 +99,6 @@ SUPPORT = (
         r"(?:head|hidden|num_\w+|page|intermediate|top_?k|dtype).{0,60}(?:not supported|unsupported)",
         r"(?:failed to|cannot|could not) (?:find|select|get) (?:an? |any )?(?:\w+ )?(?:kernel|tactic|algo)",
         rf"(?:failed to|cannot|could not) dispatch .{{0,20}}{_PART}",
-        rf"(?:assert\w*|check failed)\b.{{0,20}}\b{_SIZE} ?(?:==|in|<=?|%) ?[\[({{]?\d",
         rf"{_PART}\w* (?:setting |type |value )?(?:is |are )?not supported",
         "not valid for this configuration",
     ),

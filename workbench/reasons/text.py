@@ -32,7 +32,9 @@ _NOISE = re.compile(
 )
 _ADVICE = re.compile(r"^\s*possible solutions?\s*:", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s")
-_CONDITIONAL = re.compile(r"\bIf [^.;]{1,160}?,? (?:consider|try|please|set|use|check|reduce|increase)\b[^.;]{0,160}")
+_CONDITIONAL = re.compile(
+    r"\bIf [^.;]{1,160}?,? (?:consider|try|please|set|use|check|reduce|increase)\b[^.;]{0,160}"
+)
 """Advice for something that may happen is no report that it did."""
 _IGNORED = re.compile(r"Exception ignored (?:in|on)\b")
 _TRACE = re.compile(r"^\s*(?:Traceback|File \"|~|\^)|^\s{2,}\S")
