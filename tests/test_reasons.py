@@ -126,6 +126,30 @@ FAULT = "CUDA error: an illegal memory access was encountered"
             "env_problem",
             "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\nunspecified launch failure",
         ),
+        ("illegal_memory_access", "reduce.cu:41: CUDA error 700"),
+        ("misaligned_address", "cudaStreamSynchronize returned error code: 716"),
+        ("graph_capture_failure", "CUDA failure 905: cudaGraphLaunch"),
+        ("unknown", "CUDA error 12345"),
+        ("graph_capture_failure", "RuntimeError: CUDA error: capturing stream has unjoined work"),
+        (
+            "hang_timeout",
+            'Assertion failed: barrier.cuh:45, "Grid sync timeout"\nCUDA error: unspecified launch failure',
+        ),
+        (
+            "hang_timeout",
+            "slurmstepd: error: *** STEP 7.0 ON node CANCELLED AT 02:59:56 DUE TO TIME LIMIT ***",
+        ),
+        ("not_run", "slurmstepd: error: *** STEP 7.0 ON node CANCELLED AT 02:59:56 DUE TO PREEMPTION ***"),
+        ("not_run", "srun: error: Unable to allocate resources: Invalid partition"),
+        ("unknown", "srun: error: node: task 0: Exited with exit code 1"),
+        ("unknown", "If out-of-memory error occurs, consider a smaller batch"),
+        ("unsupported_arch", "RuntimeError: Expected is_sm80 || is_sm90 to be true, but got false."),
+        ("bad_argument", "RuntimeError: Failed: Assertion error x.cu:17 'num_tokens <= max_tokens'"),
+        ("unknown", "RuntimeError: Assertion error x.hpp:24: result == NVRTC_SUCCESS"),
+        ("version_skew", "python: symbol lookup error: /opt/x.so: undefined symbol: y, version z"),
+        ("version_skew", "ModuleNotFoundError: No module named 'triton.tools.ragged_tma'"),
+        ("api_changed", "ModuleNotFoundError: No module named 'somekernels.moe'"),
+        ("import_error", "ModuleNotFoundError: No module named 'somekernels'"),
         ("unknown", "ZeroDivisionError: division by zero"),
         ("unknown", ""),
     ],
@@ -232,6 +256,32 @@ SIDES = {"A": "0.6.8", "B": "0.6.11"}
 )
 def test_two_sides_of_a_timing(expected: str, versions: dict, measurements: dict) -> None:
     assert reason("", 0, kind="timing", versions=versions, measurements=measurements) == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "measurements"),
+    [
+        ("measurement_invalid", {"cold_us": 14.8, "hot_us": 9.1}),
+        ("measurement_invalid", {"no_sync_fps": 180, "sync_fps": 30}),
+        ("inconclusive", {"monday_us": 10.1, "tuesday_us": 10.5}),
+    ],
+)
+def test_two_ways_of_timing_are_no_two_versions(expected: str, measurements: dict) -> None:
+    assert reason("", 0, kind="timing", versions={"tool": "x"}, measurements=measurements) == expected
+
+
+def test_a_local_label_is_no_difference() -> None:
+    said = "flashinfer-jit-cache version ({}) does not match flashinfer version (0.6.16)"
+    assert reason(said.format("0.6.16+cu130"), 0, kind="env") == "ok"
+    assert reason(said.format("0.6.13+cu130"), 0, kind="env") == "version_skew"
+
+
+def test_frames_of_other_ranks_are_no_frames_of_this_one() -> None:
+    site = "/opt/venv/lib/python3.12/site-packages"
+    text = f"""[rank0]:   File "{site}/servething/run.py", line 3, in go
+[rank1]:   File "{site}/flashinfer/moe.py", line 9, in inner
+[rank0]: TypeError: plan() got an unexpected keyword argument 'x'"""
+    assert reason(text) == "api_changed"
 
 
 def test_truncated_text_is_unknown_or_the_same() -> None:

@@ -6,7 +6,7 @@ from .signs import sign
 
 _OTHER = (
     r"dequant|marlin|triton|torch|pytorch|native|eager|bf16|fp16|emulat|cutlass|naive|reference|flash|fa\d|sdpa"
-    r"|xformers|cublas|default (?:backend|kernel|implementation)|python|cpu\b"
+    r"|xformers|cublas|python|cpu\b|(?:[\w-]+ ){1,3}(?:backend|kernels?|implementation)\b"
 )
 
 ELSEWHERE = (
