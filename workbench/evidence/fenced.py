@@ -99,15 +99,17 @@ def _touched(kernel: str, touch: Touch, members: list[Probe]) -> tuple[str, ...]
     named = f"{touch.kernel} ({touch.by})" if touch.kernel else "not known"
     environments = sorted({each.trial.environment for each in members}, key=natural)
     return (
-        plain(kernel), touch.tensor or "not known", place, _alone(touch.tensor, members), named,
+        plain(kernel), touch.tensor or "not known", place, _alone(touch, members), named,
         _as_planned(members), str(len(members)), stacked(map(plain, environments)),
         ids(each.standing for each in members),
     )  # fmt: skip
 
 
-def _alone(tensor: str, members: Iterable[Probe]) -> str:
+def _alone(touch: Touch, members: Iterable[Probe]) -> str:
     """What narrowed reruns say: fenced alone, how often it faults, and how many others alone do not."""
-    tried = [faults for each in members for faults in each.alone.get(tensor, [])]
+    if touch.access:
+        return "the sanitizer names it" if touch.tensor else "-"
+    tried = [faults for each in members for faults in each.alone.get(touch.tensor, [])]
     others = {name for each in members for name, faults in each.alone.items() if not any(faults)}
     if not tried:
         return "not tried" if not others else f"not tried; {len(others)} others alone do not fault"
