@@ -97,6 +97,20 @@ def test_clean_says_what_was_not_fenced_and_gaps_are_said(results: Results) -> N
     assert not re.search(rf"{made.SCALE} +a gap", text)
 
 
+def test_clean_says_what_its_case_does_not_reach() -> None:
+    clean = made.one("e", "fenced", forensic=made.fence(reached={"last_expert": False, "last_page": True}))
+    assert "O clean, last_expert not reached" in _text(Results((clean,)))
+    assert "last_page" not in _text(Results((clean,)))
+
+
+def test_a_rerun_that_did_not_meet_its_tensor_tells_nothing(results: Results) -> None:
+    unmet = [dict(name="gone", why="no such tensor was met")]
+    rerun = made.one(
+        examples.OLD, "fenced", rerun="narrowed", forensic=made.fence(only="gone", not_fenced=unmet)
+    )
+    assert "gone" not in probe(Results((*results, rerun)), examples.OLD, "fenced").alone
+
+
 def test_the_surest_word_names_the_kernel() -> None:
     told = [
         made.one("e", "eager", "illegal_memory_access", forensic={"fault": {"kernel": by, "by": by}})

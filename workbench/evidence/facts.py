@@ -94,6 +94,18 @@ def only(result: Result) -> list[str]:
     return [plain(name, 200) for name in names] if isinstance(names, list) else []
 
 
+def not_fenced(result: Result) -> list[dict[str, Any]]:
+    """The tensors, by name and why, that a fence left alone."""
+    return objects(part(result.forensic, "fence", "not_fenced"))
+
+
+def unreached(result: Result) -> list[str]:
+    """Far ends of the inputs, such as the last expert, that this case does not touch; a fence proves nothing there."""
+    far = part(result.forensic, "fence", "reached")
+    met = far.items() if isinstance(far, dict) else ()
+    return [f"{plain(name, 60)} not reached" for name, touched in met if touched is False]
+
+
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in a list; nothing where something else stands there."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from workbench.evidence.facts import Touch, ids, objects
+from workbench.evidence.facts import Touch, ids, not_fenced, objects, unreached
 from workbench.evidence.probe import Probe, probes
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
@@ -78,8 +78,9 @@ def _said(probe: Probe) -> Cell:
         word = "latent fault" if probe.latent else "fault"
         return stacked([chip(result.outcome, f"{legend.letters(probe.standing)} {word}"), *texts])
     if _clean(probe):
-        but = len(objects(part(result.forensic, "fence", "not_fenced")))
-        return chip(Outcome.OK, "O clean" + (f", {but} not fenced" if but else ""))
+        left_out = len(not_fenced(result))
+        but = [*unreached(result), *([f"{left_out} not fenced"] if left_out else [])]
+        return chip(Outcome.OK, ", ".join(["O clean", *but]))
     return chip(result.outcome, f"{legend.letters(probe.standing)} {plain(result.reason, 60)}")
 
 
@@ -134,17 +135,17 @@ def _unfenced(found: list[Probe]) -> Shown:
 
 
 def _unwatched(probe: Probe) -> list[tuple[str, str]]:
-    fence = part(probe.standing.result.forensic, "fence")
+    result = probe.standing.result
+    far = [("what the case asks for", said) for said in unreached(result)]
     left_out = [
-        (_name(each), f"not fenced: {plain(each.get('why', ''), 200)}")
-        for each in objects(part(fence, "not_fenced"))
+        (_name(each), f"not fenced: {plain(each.get('why', ''), 200)}") for each in not_fenced(result)
     ]
     gaps = [
         (_name(each), f"a gap of {each['gap_bytes']} bytes before the fence")
-        for each in objects(part(fence, "tensors"))
+        for each in objects(part(result.forensic, "fence", "tensors"))
         if isinstance(each.get("gap_bytes"), int) and each["gap_bytes"] > 0
     ]
-    return left_out + gaps
+    return far + left_out + gaps
 
 
 def _name(tensor: dict[str, object]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.evidence.facts import Fault, Touch, edge, fault, findings, only
+from workbench.evidence.facts import Fault, Touch, edge, fault, findings, not_fenced, only
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Standing, Trial
 
 NARROWED, LOCATED = "narrowed", "located"
@@ -32,9 +32,8 @@ class Probe:
         """Tensor -> for each narrowed rerun that fenced it alone, whether it faulted."""
         tried: dict[str, list[bool]] = {}
         for rerun in self.reruns:
-            names = only(rerun)
-            if rerun.rerun == NARROWED and len(names) == 1 and rerun.outcome != Outcome.NOT_RUN:
-                tried.setdefault(names[0], []).append(rerun.outcome == Outcome.CRASHED)
+            if name := _fenced_alone(rerun):
+                tried.setdefault(name, []).append(rerun.outcome == Outcome.CRASHED)
         return tried
 
     @cached_property
@@ -70,6 +69,13 @@ def probes(results: Results) -> list[Probe]:
         for trial, standing in standings.items()
         if trial.mode in FORENSIC_MODES
     ]
+
+
+def _fenced_alone(rerun: Result) -> str:
+    """The one tensor that a narrowed attempt fenced; empty where it did not run, or never met that tensor."""
+    names, unmet = only(rerun), [str(each.get("name")) for each in not_fenced(rerun)]
+    ran = rerun.rerun == NARROWED and rerun.outcome != Outcome.NOT_RUN
+    return names[0] if ran and len(names) == 1 and names[0] not in unmet else ""
 
 
 def rerun_of(results: Iterable[Result]) -> dict[Trial, list[Result]]:
