@@ -7,7 +7,7 @@ import pytest
 from workbench import difference, untrusted
 from workbench.findings import Findings
 from workbench.matrix import Matrix
-from workbench.results import Outcome, Result, Results, Trial
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial
 from workbench.showing import legend
 from workbench.showing.signatures import differences, parameters
 from workbench.sources import Sources
@@ -39,6 +39,39 @@ def test_every_outcome_has_its_own_look() -> None:
     assert all(len(look.letter) == 1 for look in looks)
 
 
+def test_every_reason_class_has_its_own_sign_and_says_what_to_do() -> None:
+    signs = {reason: legend.sign(outcome, reason) for reason, outcome in OUTCOME_OF_REASON.items()}
+    assert len(set(signs.values())) == len(signs)
+    assert all(
+        signs[reason][0] == legend.LEGEND[outcome].letter for reason, outcome in OUTCOME_OF_REASON.items()
+    )
+    for look in legend.LEGEND.values():
+        seconds = {sign[1:] for sign in signs.values() if sign[0] == look.letter}
+        assert not any(set(pair) <= seconds for pair in ("il", "mn"))  # too alike
+    assert all(all(legend.advice(reason)) for reason in OUTCOME_OF_REASON)
+    assert legend.sign(Outcome.CRASHED, "of a newer workbench") == "C"
+
+
+def test_only_classes_that_occur_are_explained() -> None:
+    results = [
+        examples.one("k", {"n": place}, examples.OLD, reason, detail="a")
+        for place, reason in enumerate(("ok", "segfault_abort", "illegal_memory_access", "segfault_abort"))
+    ]
+    shown = Matrix(Results(tuple(results)))
+    text, page = shown.text(), shown._repr_html_()
+    assert "Cs segfault_abort (2)" in text and "Cm illegal_memory_access (1)" in text
+    assert "What to do: Keep the result if it was complete before the crash" in text
+    assert (
+        "<b>Cs</b> <code>segfault_abort</code>, 2 trials: The process crashed on the host. <i>What to do:</i>"
+        in page
+    )
+    assert "oom_host" not in text + page
+
+
+def test_counts_are_given_once(matrix: Matrix) -> None:
+    assert f"{len(matrix.standings)} trials" not in matrix._repr_html_()
+
+
 @pytest.mark.parametrize("eyes", SIMULATED)
 def test_colours_stay_apart(eyes: str) -> None:
     seen = {outcome: _lab(_through(SIMULATED[eyes], look.colour)) for outcome, look in legend.LEGEND.items()}
@@ -63,8 +96,7 @@ def test_what_nobody_planned_is_empty_and_not_counted(matrix: Matrix) -> None:
     assert legend.word(row.squares[0]) == "crashed, flaky 2/5"
     assert matrix.frame().loc["example_attention", "batch=1, length=131072", "eager"].iloc[1] == "not planned"
     assert sum(legend.counted(matrix.squares).values()) == 66 + 1  # and once more for the flaky one
-    page, text = matrix._repr_html_(), matrix.text()
-    assert "<strong>66 trials</strong>" in page
+    text = matrix.text()
     assert "not planned: no run had this trial in its plan" in text and "- not run: planned" in text
 
 
@@ -197,7 +229,7 @@ def test_terminal_escapes_do_not_reach_the_terminal(matrix: Matrix) -> None:
 def test_text_has_grid_legend_and_reasons(matrix: Matrix) -> None:
     text = matrix.text()
     assert "column 1: example 1 on Example GPU A" in text
-    assert re.search(r"eager +1 +131072 +C~ +·", text)
+    assert re.search(r"eager +1 +131072 +Cm~ +·", text)
     assert "H hung: ended by the time limit" in text
     assert "H hung: hang_timeout at first_call (1 trial)" in text
     assert "no fact for 120 s" in text

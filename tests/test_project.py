@@ -42,7 +42,10 @@ def test_the_host_imports_nothing_that_is_measured(module):
     assert done.stdout.strip() == "[]"
 
 
-SHOWING = ("findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison")
+SHOWING = (
+    "findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison",
+    "ceilings", "evidence", "planned", "reported", "trust",
+)  # fmt: skip
 MEASURING = (
     "cluster",
     "runner",

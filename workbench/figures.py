@@ -50,10 +50,7 @@ def floor_share(results: Results, kernel: str) -> Plot:
     """The physical floor over the median, in percent: 100 is as fast as the hardware can be."""
     found, key = _found(results, kernel)
     found = [each for each in found if each.share is not None]
-    rows = [
-        (*_names(each, key), rounded(each.floor_us), rounded(100 * (each.share or 0)), _bound(each))
-        for each in found
-    ]
+    rows = [(*_names(each, key), rounded(each.floor_us), _percent(each)) for each in found]
 
     def draw(axes: "Axes", lines: panels.Lines) -> None:
         for look, points in lines:
@@ -65,7 +62,7 @@ def floor_share(results: Results, kernel: str) -> Plot:
         axes.set_ylim(0, 105)
 
     title = f"{plain(kernel)}: share of the physical floor"
-    heads = ("gpu", "case", key or "case", "mode", "environment", "floor_us", "share_percent", "bound")
+    heads = ("gpu", "case", key or "case", "mode", "environment", "floor_us", "share_percent")
     note = (
         "100 % is what bandwidth and arithmetic of this GPU allow at best. Hollow points are launch-bound: "
         f"their floor is under {LAUNCH_BOUND_US:g} us, less than a launch costs, so their share says little."
@@ -113,8 +110,8 @@ def _names(each: Timing, key: str | None) -> tuple[str, ...]:
     )
 
 
-def _bound(each: Timing) -> str:
-    return "launch-bound" if each.launch_bound else ""
+def _percent(each: Timing) -> str:
+    return "launch-bound" if each.launch_bound else rounded(100 * (each.share or 0))
 
 
 def _plot(
@@ -133,10 +130,17 @@ def _plot(
 
 def _range(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     value = next((head for head in ("median_us", "share_percent") if head in heads), "")
-    numbers = [float(row[heads.index(value)]) for row in rows] if value else []
+    told = [row[heads.index(value)] for row in rows] if value else []
+    numbers = [float(each) for each in told if each != "launch-bound"]
     environments = list(dict.fromkeys(row[heads.index("environment")] for row in rows))
     unit = "us" if value == "median_us" else "percent"
-    span = f"from {rounded(min(numbers))} to {rounded(max(numbers))} {unit}" if numbers else "no data"
+    span = (
+        f"from {rounded(min(numbers))} to {rounded(max(numbers))} {unit}"
+        if numbers
+        else "all launch-bound"
+        if rows
+        else "no data"
+    )
     return (
         f"{len(rows)} points {span}; lines for {', '.join(environments[:8])}. The data stands below as text."
     )

@@ -12,6 +12,7 @@ import nbformat
 from tqdm import tqdm
 
 from workbench.findings import Findings
+from workbench.planned import planned
 from workbench.results import load
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
@@ -77,7 +78,7 @@ def render_all(
             progress(done, len(files), file.stem)
         made.append(_page(file, Path(site), given, age))
     chosen = {name: given.get(f"{name}s") for name in ("kernel", "environment", "gpu", "mode")}
-    found = Findings(results.only(**chosen)).html()
+    found = Findings(planned(results.only(**chosen))).html()
     pages.write(pages.index(made, found), Path(site) / "index.html")
     return Report(Path(site), tuple(made))
 

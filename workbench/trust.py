@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import median
@@ -10,34 +9,14 @@ from typing import Any
 
 from workbench.comparison import DEFAULT, Direction, Seen, Side, compare, found_rates, power, sides
 from workbench.results import Results
-from workbench.showing.tables import block, table, text_table
-from workbench.untrusted import escaped, number, plain
+from workbench.showing.shown import Shown
+from workbench.untrusted import number, plain
 
 CLOCK = "by the GPU's clock"
 TIMERS = (
     "ours", "ours: events", "cuda-bench (nvbench)", "ncu", "triton do_bench", "triton do_bench_cudagraph",
     "flashinfer bench_gpu_time",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A table that shows itself: in a page as HTML, in text with the same words."""
-
-    caption: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    empty: str = "Nothing of this is stored yet."
-
-    def __repr__(self) -> str:
-        return f"{self.caption}\n{text_table(self.heads, self.rows)}" if self.rows else self.empty
-
-    def _repr_html_(self) -> str:
-        if not self.rows:
-            return block(f"<p>{escaped(self.empty)}</p>")
-        return block(
-            table(self.caption, [*map(escaped, self.heads)], [[*map(escaped, row)] for row in self.rows])
-        )
 
 
 def truth(file: str | Path) -> Shown:

@@ -48,6 +48,7 @@ def _standing(trial: Any, standing: Any) -> dict[str, Any]:
     result = standing.result
     return {
         **asdict(trial),
+        "id": trial.id,
         "outcome": standing.outcome,
         "flaky": standing.flaky,
         "agree": standing.agree,

@@ -1,12 +1,14 @@
-"""How each outcome looks: one letter, one colour, one line of meaning.
+"""How each outcome looks: one letter, one colour, one line of meaning; and each reason class: a second letter.
 
 The rule: colour never stands alone, and stays apart for eyes that see red and green alike.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from workbench.results import Outcome, Standing
+from workbench.reasons.meanings import MEANINGS
+from workbench.results import OUTCOME_OF_REASON, Outcome, Standing
 from workbench.untrusted import plain
 
 MARK = "†"  # something must be said of it, such as that a trimmed module was used
@@ -47,12 +49,51 @@ LEGEND: dict[Outcome, Look] = {
     ),
 }
 
+SECOND_LETTERS: Mapping[str, str] = {
+    "slower": "s", "inconclusive": "i", "undefined_value": "u",
+    "unsupported_arch": "a", "no_kernel_for_config": "c",
+    "api_changed": "a", "component_missing": "c",
+    "import_error": "i", "jit_compile_failure": "j", "version_skew": "v", "graph_capture_failure": "g",
+    "no_kernel_image": "k", "resource_exhausted": "r", "bad_argument": "a", "channel_corrupted": "c",
+    "unknown": "u",
+    "illegal_memory_access": "m", "misaligned_address": "a", "illegal_instruction": "i",
+    "launch_failure": "f", "segfault_abort": "s", "exited_early": "e",
+    "oom": "g", "oom_host": "h",
+    "not_run": "n", "node_lost": "l", "cancelled": "x", "time_limit": "t", "refused": "r",
+    "missing_cubin": "c", "driver_mismatch": "d", "env_problem": "e", "notebook_kernel_missing": "a",
+    "notebook_kernel_died": "k", "notebook_output_lost": "o", "notebook_error_swallowed": "s",
+    "notebook_bad_param": "p", "notebook_nondeterministic": "v",
+}  # fmt: skip
+"""Reason class -> what stands behind its outcome's letter; a class that is alone in its outcome needs none."""
 
-def letter(standing: Standing | None) -> str:
-    """One letter, with the mark of flakiness where it belongs; None is a trial nobody planned."""
+
+def sign(outcome: Outcome, reason: str) -> str:
+    """`Cm` is crashed by illegal_memory_access, `W` wrong; a reason that is not known has its outcome's letter."""
+    known = OUTCOME_OF_REASON.get(reason) == outcome
+    return LEGEND[outcome].letter + (SECOND_LETTERS.get(reason, "") if known else "")
+
+
+def letters(standing: Standing | None) -> str:
+    """Its sign, with the mark of flakiness where it belongs; None is a trial nobody planned."""
     if standing is None:
         return UNPLANNED.letter
-    return LEGEND[standing.outcome].letter + (FLAKY if standing.flaky else "")
+    return sign(standing.outcome, standing.result.reason) + (FLAKY if standing.flaky else "")
+
+
+def classes(standings: Iterable[Standing]) -> dict[Outcome, dict[str, int]]:
+    """Outcome -> reason class -> how many trials, for those that occur, in the order of the legend."""
+    counts = Counter((standing.outcome, standing.result.reason) for standing in standings)
+    found: dict[Outcome, dict[str, int]] = {}
+    for outcome in LEGEND:
+        of_it = {reason: count for (ended, reason), count in counts.most_common() if ended == outcome}
+        if of_it:
+            found[outcome] = of_it
+    return found
+
+
+def advice(reason: str) -> tuple[str, str]:
+    """What a reason class means and what to do about it; two empty texts for one that is not known."""
+    return MEANINGS.get(reason, ("", ""))
 
 
 def word(standing: Standing | None) -> str:

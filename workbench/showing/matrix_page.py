@@ -4,7 +4,7 @@ import hashlib
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from workbench.results import Standing
+from workbench.results import Outcome, Standing
 from workbench.showing import legend, why, why_page
 from workbench.showing.counts import heads
 from workbench.showing.tables import block, table
@@ -37,7 +37,6 @@ def page(matrix: "Matrix") -> str:
     kernels = [(kernel, list(rows)) for kernel, rows in groupby(matrix.rows, lambda row: row.kernel)]
     squares = _squares(matrix, kernels, prefix, shown)
     return block(
-        _headline(matrix),
         matrix.counts().table(),
         _legend(matrix, prefix),
         *squares,
@@ -45,18 +44,15 @@ def page(matrix: "Matrix") -> str:
     )
 
 
-def _headline(matrix: "Matrix") -> str:
-    standings = matrix.standings.values()
-    return f"<p><strong>{len(standings)} trials</strong>: {escaped(legend.tally(standings), 400)}.</p>"
-
-
 def _legend(matrix: "Matrix", prefix: str) -> str:
-    seen = {standing.outcome for standing in matrix.standings.values()}
-    entries = [
-        _entry(f' id="{prefix}-{outcome}"', outcome.value, look.letter, look.word, look.meaning)
-        for outcome, look in legend.LEGEND.items()
-        if outcome in seen
-    ]
+    entries = []
+    for outcome, reasons in legend.classes(matrix.standings.values()).items():
+        look = legend.LEGEND[outcome]
+        classes = "".join(
+            _class(outcome, reason, count) for reason, count in reasons.items() if reason != "ok"
+        )
+        mark, meaning = f' id="{prefix}-{outcome}"', look.meaning + classes
+        entries.append(_entry(mark, outcome.value, look.letter, look.word, meaning))
     if any(square and square.flaky for square in matrix.squares):
         entries.append(_entry("", "flaky", legend.FLAKY, "flaky", FLAKY_MEANS))
     if None in matrix.squares:
@@ -72,6 +68,13 @@ def _legend(matrix: "Matrix", prefix: str) -> str:
 
 def _entry(mark: str, kind: str, letter: str, word: str, meaning: str) -> str:
     return f'<dt{mark}><span class="chip o-{kind}"><b>{letter}</b> {word}</span></dt><dd>{meaning}</dd>'
+
+
+def _class(outcome: Outcome, reason: str, count: int) -> str:
+    meaning, advice = (escaped(text, 300) for text in legend.advice(reason))
+    said = f"{meaning} <i>What to do:</i> {advice}" if meaning else "no meaning is known of this class"
+    sign, trials = legend.sign(outcome, reason), f"{count} trial{'s' * (count != 1)}"
+    return f"<p><b>{sign}</b> <code>{escaped(reason, 60)}</code>, {trials}: {said}</p>"
 
 
 def _squares(
@@ -131,6 +134,6 @@ def _square(square: Standing | None, prefix: str, shown: set[str]) -> str:
     goal = why.mark(square) if why.needs_reason(square) else kind
     goal = goal if goal in shown or goal == kind else "more"
     split = f" flaky also-{legend.other(square).value}" if square.flaky else ""
-    shown_as = f"<b>{legend.letter(square)}</b> {legend.word(square)}"
+    shown_as = f"<b>{legend.letters(square)}</b> {legend.word(square)}"
     dagger = f' <a class="dagger" href="#{prefix}-marked">{legend.MARK}</a>' if legend.mark(square) else ""
     return f'<td class="o-{kind}{split}"><a href="#{prefix}-{goal}">{shown_as}</a>{dagger}</td>'

@@ -41,7 +41,7 @@ def _grid(matrix: "Matrix", kernel: str, rows: list["Row"], colour: bool) -> str
     head, *labels = text_table(names, [[entry[:CASE] for entry in row] for row in entries]).splitlines()
     width = max(map(len, (head, *labels)))
     held = f": {rows[0].held}" if rows[0].held else ""
-    numbers = "".join(f"{number:>4}" for number in range(1, len(matrix.heads) + 1))
+    numbers = "".join(f"{number:>6}" for number in range(1, len(matrix.heads) + 1))
     lines = [f"{plain(kernel)}{held}", f"  {head:{width}}{numbers}"]
     for label, row in zip(labels, rows, strict=True):
         lines.append(
@@ -51,7 +51,7 @@ def _grid(matrix: "Matrix", kernel: str, rows: list["Row"], colour: bool) -> str
 
 
 def _square(square: Standing | None, colour: bool) -> str:
-    shown = f"{legend.letter(square) + legend.mark(square):<2}"
+    shown = f"{legend.letters(square) + legend.mark(square):<4}"
     return "  " + (_painted(shown, square.outcome) if colour and square else shown)
 
 
@@ -65,18 +65,24 @@ def _painted(text: str, outcome: Outcome) -> str:
 
 
 def _legend(matrix: "Matrix", colour: bool) -> str:
-    seen = {standing.outcome for standing in matrix.standings.values()}
     lines = []
-    for outcome, look in legend.LEGEND.items():
-        if outcome in seen:
-            shown = _painted(f" {look.letter} ", outcome) if colour else look.letter
-            lines.append(f"{shown} {look.word}: {look.meaning}")
+    for outcome, reasons in legend.classes(matrix.standings.values()).items():
+        look = legend.LEGEND[outcome]
+        shown = _painted(f" {look.letter} ", outcome) if colour else look.letter
+        lines.append(f"{shown} {look.word}: {look.meaning}")
+        lines += [_class(outcome, reason, count) for reason, count in reasons.items() if reason != "ok"]
     if any(square and square.flaky for square in matrix.squares):
         lines.append(f"{legend.FLAKY} flaky: attempts at one trial ended differently")
     if None in matrix.squares:
         lines.append(f"{legend.UNPLANNED.letter} {legend.UNPLANNED.word}: {legend.UNPLANNED.meaning}")
     lines += [f"{legend.MARK} {text}" for text in legend.marks(matrix.squares)]
     return "\n".join(lines)
+
+
+def _class(outcome: Outcome, reason: str, count: int) -> str:
+    meaning, advice = legend.advice(reason)
+    said = f"\n      {meaning}\n      What to do: {advice}" if meaning else ""
+    return f"  {legend.sign(outcome, reason):<2} {plain(reason, 60)} ({count}){said}"
 
 
 def _reasons(matrix: "Matrix") -> str:
@@ -94,6 +100,6 @@ def _reason(group: why.Reason) -> list[str]:
         trial = standing.result.trial
         names = (trial.kernel, trial.mode, plain(trial.label, CASE), trial.environment, legend.gpu(trial.gpu))
         tried = f"{standing.agree}/{standing.tried} attempts{why.earlier(standing)}"
-        lines.append("    " + ", ".join([*(plain(name) for name in names if name), tried]))
+        lines.append(f"    {trial.id} " + ", ".join([*(plain(name) for name in names if name), tried]))
     left_out = len(group.standings) - MOST_TRIALS
     return [*lines, f"    and {left_out} more"] if left_out > 0 else lines

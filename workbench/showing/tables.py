@@ -1,11 +1,13 @@
 """HTML tables of one style: a caption, scopes, and a wrapper that scrolls on a narrow screen."""
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from workbench.showing.legend import LEGEND
 from workbench.untrusted import escaped
 
+SENTENCE = 40  # characters, from which an entry is more than a name
 OUTPUT_CSS = Path(__file__).parent / "template" / "output.css"
 _LOOKS = "".join(
     f".wb .o-{outcome}{{background-color:{look.colour};color:{look.ink}}}"
@@ -46,8 +48,10 @@ def _row(row: Sequence[str], row_heads: int) -> str:
 
 
 def _kind(entry: str) -> str:
-    """Versions and dates are not broken at their hyphens."""
-    return ' class="short"' if len(entry) <= 16 and " " not in entry else ""
+    """Versions and dates are not broken at their hyphens; sentences get room."""
+    if len(entry) <= 16 and " " not in entry:
+        return ' class="short"'
+    return ' class="long"' if len(re.sub(r"<[^>]*>", "", entry)) > SENTENCE else ""
 
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

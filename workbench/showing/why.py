@@ -23,9 +23,8 @@ class Reason:
     def title(self) -> str:
         result = self.first.result
         stage = f" at {plain(result.stage, 30)}" if result.stage else ""
-        look = legend.LEGEND[result.outcome]
-        letter = look.letter + (legend.FLAKY if self.first.flaky else "")
-        return f"{letter} {look.word}: {plain(result.reason, 60)}{stage}"
+        word = legend.LEGEND[result.outcome].word
+        return f"{legend.letters(self.first)} {word}: {plain(result.reason, 60)}{stage}"
 
 
 def needs_reason(standing: Standing) -> bool:

@@ -43,4 +43,6 @@ def _member(standing: Standing) -> str:
     trial = standing.result.trial
     names = (trial.kernel, trial.mode, trial.label, trial.environment, legend.gpu(trial.gpu))
     shown = ", ".join(escaped(name) for name in names if name)
-    return f"{shown}: {standing.agree} of {standing.tried} attempts{earlier(standing)}"
+    return (
+        f"<code>{trial.id}</code> {shown}: {standing.agree} of {standing.tried} attempts{earlier(standing)}"
+    )

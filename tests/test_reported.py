@@ -1,0 +1,120 @@
+import re
+from typing import Any
+
+import example_results as examples
+import pytest
+
+from workbench import known_issues, reported
+from workbench.results import Result, Results
+from workbench.showing.cells import links
+from workbench.showing.legend import LEGEND
+
+ISSUE = {
+    "id": "KI-900", "component": "example", "packages": {"example-kernels": ">=2"}, "precise": True,
+    "kernels": ["example_moe"], "functions": [], "sm": [90], "reasons": ["wrong_numbers"], "what": "<b>zeros</b>",
+    "state": "open", "last_good": None, "fixed_in": None, "workaround": None,
+    "sources": ["example/kernels#12"], "confidence": "high",
+}  # fmt: skip
+
+
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch):
+    def put(**facts: Any) -> None:
+        monkeypatch.setattr(known_issues, "load", lambda: [known_issues._issue(ISSUE | facts)])
+
+    put()
+    return put
+
+
+def ran(*reasons: str, environment: str = examples.NEW, kernel: str = "example_moe", **facts: Any) -> Results:
+    trials = (
+        examples.one(kernel, {"tokens": place}, environment, reason, **facts)
+        for place, reason in enumerate(reasons)
+    )
+    return Results(tuple(trials))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "facts", "said"),
+    [
+        (
+            ["ok", "wrong_numbers", "ok"],
+            {},
+            "agrees: 1 of 3 trials that ran ended as wrong_numbers (2 ok, 1 wrong)",
+        ),
+        (["ok", "ok"], {}, "contradicts: none of 2 trials that ran ended as wrong_numbers (2 ok)"),
+        (["ok", "ok"], {"precise": False}, "not seen: none of 2 trials that ran"),
+        (["ok"], {"reasons": ["api_changed"]}, "not seen: none of 1 trial that ran"),
+        (["not_run", "missing_cubin"], {}, "not measured: none of its 2 trials ran"),
+        (["not_run", "ok"], {}, "contradicts: none of 1 trial that ran"),
+        (["ok"], {"reasons": ["slower"]}, "not decided: 1 trial ran, and slower takes a comparison"),
+        (
+            ["missing_cubin"],
+            {"reasons": ["missing_cubin"]},
+            "agrees: 1 of 1 trial that ran ended as missing_cubin",
+        ),
+    ],
+)
+def test_what_was_measured_answers_a_report(report, reasons, facts, said) -> None:
+    report(**facts)
+    ((_, measured, _),) = reported.brief(ran(*reasons)).rows
+    assert measured.startswith(said)
+
+
+def test_environments_are_named_where_they_differ(report) -> None:
+    report(packages={})
+    both = Results((*ran("ok"), *ran("wrong_numbers", environment=examples.OLD)))
+    ((_, measured, _),) = reported.brief(both).rows
+    assert "(1 ok) in example 2" in measured and "(1 wrong) in example 1" in measured
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        ran("ok", environment=examples.OLD),  # another version
+        ran("ok", kernel="example_gemm"),
+        ran("ok", provenance={}),  # nobody knows where
+        ran("ok", provenance={"gpu": {"sm": ["9"]}, "environment": {"packages": {"example-kernels": 2}}}),
+        Results(),
+    ],
+)
+def test_reports_of_other_kernels_versions_and_gpus_are_left_out(report, results: Results) -> None:
+    assert reported.matches(results) == []
+    assert "No known issue" in repr(reported.brief(results))
+
+
+def test_another_family_is_left_out(report) -> None:
+    report(sm=[100])
+    assert reported.matches(ran("ok")) == []
+
+
+def test_a_report_never_looks_like_a_result(report) -> None:
+    page = reported.table(ran("wrong_numbers"))._repr_html_().partition("</style>")[2]
+    assert '<span class="reported">KI-900, high confidence: &lt;b&gt;zeros&lt;/b&gt;</span>' in page
+    assert not any(f"o-{outcome}" in page for outcome in LEGEND)
+    assert "was not measured here" in page
+    text = repr(reported.table(ran("wrong_numbers")))
+    assert "reported: KI-900" in text and "agrees: 1 of 1 trial" in text
+
+
+def test_only_https_becomes_a_link() -> None:
+    sources = [
+        "a/b#1",
+        "https://example.org/x?y=1&z",
+        "http://example.org",
+        "javascript:alert(1)",
+        'https://x"onclick',
+    ]
+    page = links(sources).html
+    assert re.findall(r'href="([^"]*)"', page) == [
+        "https://github.com/a/b/issues/1",
+        "https://example.org/x?y=1&amp;z",
+    ]
+    assert links(sources) == ", ".join(sources)
+
+
+def test_the_package_s_own_reports_are_matched() -> None:
+    attempts: tuple[Result, ...] = ran("ok", kernel="trtllm_attention").attempts
+    for attempt in attempts:
+        attempt.provenance["environment"]["packages"] = {"flashinfer-python": "0.6.8.post1"}
+    assert "KI-015" in [each.issue.id for each in reported.matches(Results(attempts))]

@@ -1,0 +1,62 @@
+"""Which results are for the matrix and the figures, and which have a page of their own.
+
+The rule: a trial in a forensic mode looks for latent faults and has no say beside planned ones; a kernel whose
+cases have a `dial` is an instrument of the page on measuring, no kernel of a library.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workbench.results import FORENSIC_MODES, Result, Results
+from workbench.showing.tables import block
+
+FORENSICS, MEASURING = "05_forensics", "04_measuring"
+DIAL = "dial"  # the key of a case by which a kernel is known as an instrument
+
+
+def planned(results: Results) -> Results:
+    """Attempts at kernels of libraries in planned modes (eager, graph, piecewise)."""
+    kept = _only(results, lambda result: not (is_forensic(result) or is_instrument(result)))
+    return Results(kept.attempts, kept.problems, repr(Aside(results)).rstrip(".") if not len(kept) else "")
+
+
+def forensic(results: Results) -> Results:
+    """Attempts in a forensic mode: fenced, fenced_start, sanitized."""
+    return _only(results, is_forensic)
+
+
+def is_forensic(result: Result) -> bool:
+    return result.trial.mode in FORENSIC_MODES
+
+
+def is_instrument(result: Result) -> bool:
+    return DIAL in result.trial.case
+
+
+def _only(results: Results, wanted: Callable[[Result], bool]) -> Results:
+    return Results(tuple(filter(wanted, results)), results.problems, results.nothing)
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Shows itself: how many trials `planned` leaves out of these results, and the pages that have them."""
+
+    results: Results
+
+    @property
+    def left_out(self) -> list[tuple[str, str]]:
+        """What and on which page, for each kind that there is."""
+        fenced = {result.trial for result in self.results if is_forensic(result)}
+        dialled = {result.trial for result in self.results if is_instrument(result)} - fenced
+        fenced_modes = ", ".join(FORENSIC_MODES)
+        found = [(len(fenced), f"in forensic modes ({fenced_modes}), which do not vote", FORENSICS)]
+        found += [(len(dialled), "of a kernel with a dial, an instrument of the stopwatch", MEASURING)]
+        return [(f"{count} trials {what}", page) for count, what, page in found if count]
+
+    def __repr__(self) -> str:
+        said = "; ".join(f"{what}: page {page}" for what, page in self.left_out)
+        return f"Not shown here: {said}." if said else self.results.nothing
+
+    def _repr_html_(self) -> str:
+        said = "; ".join(f'{what}: <a href="{page}.html">page {page[:2]}</a>' for what, page in self.left_out)
+        return block(f"<p>Not shown here: {said}.</p>" if said else "")
