@@ -94,6 +94,6 @@ def _reason(group: why.Reason) -> list[str]:
         trial = standing.result.trial
         names = (trial.kernel, trial.mode, plain(trial.label, CASE), trial.environment, legend.gpu(trial.gpu))
         tried = f"{standing.agree}/{standing.tried} attempts{why.earlier(standing)}"
-        lines.append("    " + ", ".join([*(plain(name) for name in names if name), tried]))
+        lines.append(f"    {trial.id}: " + ", ".join([*(plain(name) for name in names if name), tried]))
     left_out = len(group.standings) - MOST_TRIALS
     return [*lines, f"    and {left_out} more"] if left_out > 0 else lines
