@@ -53,6 +53,7 @@ MEASURING = (
     "canary",
     "prebuilt",
     "environments",
+    "repro",
 )
 
 
