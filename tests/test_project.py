@@ -56,6 +56,7 @@ MEASURING = (
     "canary",
     "prebuilt",
     "environments",
+    "repro",
 )
 
 

@@ -1,12 +1,11 @@
 """Where a page's figures come from: environment, GPU, driver, how many attempts, from when to when."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.results import Result, Results
 from workbench.showing.legend import gpu
 from workbench.showing.tables import block, table, text_table
-from workbench.untrusted import escaped, natural, plain
+from workbench.untrusted import escaped, natural, part, plain
 
 HEADS = ("environment", "gpu", "driver", "locked as", "attempts", "first day", "last day", "workbench")
 MOST_PROBLEMS = 10
@@ -50,13 +49,6 @@ def days(results: Results) -> tuple[str, str] | None:
     """The first and the last day something in these results was measured, as 2026-11-30."""
     started = sorted(day for day in map(_day, results) if day)
     return (started[0], started[-1]) if started else None
-
-
-def part(facts: Any, *names: str) -> Any:
-    """A value inside nested objects, or None where something else stands in the way."""
-    for name in names:
-        facts = facts.get(name) if isinstance(facts, dict) else None
-    return facts
 
 
 def _key(result: Result) -> tuple[str, ...]:

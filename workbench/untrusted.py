@@ -47,11 +47,23 @@ def normalised(message: str) -> str:
     return _VARYING.sub("…", plain(message, MESSAGE))
 
 
+def steady(message: str) -> str:
+    """The beginning of a message, up to the first part that differs from one time to the next."""
+    return _VARYING.split(message[:NAME], maxsplit=1)[0].strip()
+
+
 def number(facts: Mapping[str, Any], name: str) -> float | None:
     """A positive number, or None where there is none or something else."""
     value = facts.get(name)
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
     return float(value) if usable else None  # type: ignore[arg-type]
+
+
+def part(facts: Any, *names: str) -> Any:
+    """A value inside nested objects, or None where something else stands in the way."""
+    for name in names:
+        facts = facts.get(name) if isinstance(facts, dict) else None
+    return facts
 
 
 def natural(text: object) -> tuple[tuple[int, float, str], ...]:

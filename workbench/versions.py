@@ -12,8 +12,7 @@ from workbench.results import Result, Results
 from workbench.showing import contents
 from workbench.showing.signatures import differences
 from workbench.showing.tables import block, table, text_table
-from workbench.sources import part
-from workbench.untrusted import escaped, natural, plain
+from workbench.untrusted import escaped, natural, part, plain
 
 SIGNATURE = 1500
 SAME = "no difference"

@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
 def _standing(trial: Any, standing: Any) -> dict[str, Any]:
     result = standing.result
     return {
+        "id": trial.id,
         **asdict(trial),
         "id": trial.id,
         "outcome": standing.outcome,

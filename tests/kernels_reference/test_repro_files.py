@@ -1,0 +1,171 @@
+"""The built-in kernels as files of their own, in every mode: they hold together, and give what the kernels give."""
+
+import ast
+import importlib.util
+import itertools
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from fake_memory import FakeMemory
+
+from workbench import kernels, planning
+from workbench.kernels import cutlass_moe, fp4_quantize, mxfp4_swiglu, trtllm_attention
+from workbench.repro import script
+from workbench.results import Outcome, Result, Trial
+
+torch = pytest.importorskip("torch")
+
+ROOT = Path(__file__).parents[2]
+MODES = ("eager", "graph", "fenced", "fenced_start", "sanitized", "watched")
+CASES = {
+    "cutlass_moe": dict(tokens=6, experts=4, hidden=32, intermediate=16, top_k=2, routing="skewed"),
+    "fp4_quantize": dict(tokens=5, hidden=64, layout="swizzled"),
+    "mxfp4_swiglu": dict(tokens=6, experts=4, hidden=64, columns=32, top_k=2, routing="uniform"),
+    "trtllm_attention": dict(
+        batch=2,
+        length=64,
+        heads=8,
+        kv_heads=2,
+        head_dim=16,
+        lengths="ragged",
+        sinks=True,
+        page=16,
+        backend="auto",
+    ),
+}
+MODULES = {
+    each.__name__.rpartition(".")[2]: each
+    for each in (cutlass_moe, fp4_quantize, mxfp4_swiglu, trtllm_attention)
+}
+EVERY = list(itertools.product(CASES, MODES))
+
+
+@cache
+def text(name, mode):
+    allocated = {"fence": {"tensors": [{"name": "allocated[0]"}]}} if mode == "watched" else {}
+    trial = Trial(name, CASES[name], mode.replace("watched", "fenced"), "here", "NVIDIA H200")
+    result = Result(trial, "a run", Outcome.WRONG, "wrong_numbers", forensic=allocated)
+    return script.write(result, planning.built_in(name, [CASES[name]]), "not tried: a test")
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """`loaded(name, mode)`: the file as a module, its inputs on the CPU."""
+    folder = tmp_path_factory.mktemp("files")
+
+    def load(name, mode):
+        file = folder / f"{name}_{mode}.py"
+        file.write_text(text(name, mode), encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+        module.draw_device = lambda: torch.device("cpu")
+        return module
+
+    return load
+
+
+def test_every_kernel_has_its_case_here():
+    assert set(CASES) == set(kernels.names())
+
+
+@pytest.mark.slow
+def test_the_files_are_clean(tmp_path):
+    for name, mode in EVERY:
+        (tmp_path / f"{name}_{mode}.py").write_text(text(name, mode), encoding="utf-8")
+    rules = [
+        "--config",
+        ROOT / "pyproject.toml",
+        "--ignore",
+        "TID253",
+    ]  # our rule that torch stays inside functions
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", *rules, tmp_path],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[:3000]
+
+
+@pytest.mark.parametrize(("name", "mode"), EVERY)
+def test_nothing_of_the_workbench_is_needed_and_nothing_is_idle(name, mode):
+    tree = ast.parse(text(name, mode))
+    imports = [each for each in ast.walk(tree) if isinstance(each, ast.Import | ast.ImportFrom)]
+    assert not any("workbench" in ast.unparse(each) or getattr(each, "level", 0) for each in imports)
+    mentioned = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    mentioned |= {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
+    texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
+            assert each.name in mentioned | texts, each.name
+    assert len([each for each in tree.body if getattr(each, "name", "") == "attempt"]) == 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_inputs_and_reference_are_the_kernels(loaded, name):
+    ours, theirs = loaded(name, "eager"), MODULES[name]
+    got, wanted = ours.inputs(**CASES[name]), theirs.inputs(**CASES[name])
+    assert set(got) == set(wanted)
+    for each, value in wanted.items():
+        assert torch.equal(got[each], value) if isinstance(value, torch.Tensor) else got[each] == value
+    answers, right = ours.reference(got), theirs.reference(wanted)
+    assert all(torch.equal(answers[each], value) for each, value in right.items())
+
+
+def test_an_answer_is_judged_as_the_worker_judges_it(loaded, right):
+    file = loaded("cutlass_moe", "eager")
+    data = file.inputs(**CASES["cutlass_moe"])
+    answer = file.reference(data)["out"].bfloat16()
+    for spoilt in (answer, answer * 1.01, answer * 1.03, answer.flip(0), answer * float("nan")):
+        said = file.wrong(spoilt.clone(), data)
+        assert (not said) == right(cutlass_moe, {"out": spoilt}, data), said
+
+
+def attention(file, spoil=None):
+    """A function that answers as the reference does, into `out`; with `spoil`, only that many requests."""
+
+    def function(query, kv_cache, block_tables, seq_lens, bmm1_scale, out=None, sinks=None, **_):
+        key, value = kv_cache
+        named = dict(query=query, key=key, value=value, block_tables=block_tables, seq_lens=seq_lens)
+        answer = file.reference(dict(named, scale=bmm1_scale, sinks=sinks))["out"]
+        out[: spoil or len(answer)] = answer[: spoil or len(answer)]
+
+    return function
+
+
+@pytest.fixture
+def small(monkeypatch, loaded):
+    """The attention file of a mode, with a workspace that a CPU can bear, and a function in the library's place."""
+
+    def made(mode, spoil=None):
+        file = loaded("trtllm_attention", mode)
+        file.WORKSPACE_BYTES = 1 << 16
+        file.function = lambda: attention(file, spoil)
+        memory = FakeMemory()
+        file.mapping_here = lambda: memory  # one a process, as the real one
+        return file
+
+    return made
+
+
+@pytest.mark.parametrize("mode", ["eager", "sanitized", "fenced", "fenced_start", "watched"])
+def test_an_attempt_on_the_cpu(small, mode):
+    assert small(mode).attempt() == ""
+    assert small(mode, spoil=1).attempt().startswith("wrong: ")
+
+
+def test_fenced_tensors_are_moved_and_only_those_asked_for(small, monkeypatch):
+    file, moved = small("fenced"), []
+    put = file.placing_Fence.put
+    monkeypatch.setattr(
+        file.placing_Fence, "put", lambda self, named: [put(self, named), moved.append(self.tensors)]
+    )
+    assert file.attempt() == ""
+    assert "asked.query" in moved[0] and moved[0]["asked.query"]["gap_bytes"] == 0
+    monkeypatch.setattr(file, "ONLY", ("asked.query",))
+    file.attempt()
+    assert set(moved[1]) == {"asked.query"}
