@@ -49,7 +49,6 @@ def _standing(trial: Any, standing: Any) -> dict[str, Any]:
     return {
         "id": trial.id,
         **asdict(trial),
-        "id": trial.id,
         "outcome": standing.outcome,
         "flaky": standing.flaky,
         "agree": standing.agree,
