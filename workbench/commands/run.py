@@ -22,6 +22,7 @@ EXAMPLES = """examples:
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --mode sanitized --sanitizer initcheck
+  workbench run --bundle plan.zip --results out      # a plan and all it needs, from `workbench bundle`
   workbench run --interleave --arms 2 --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
 """
 
@@ -51,6 +52,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--python", metavar="PATH", help="an interpreter that exists: a container's, a colleague's checkout")
     add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
     add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
+    add(
+        "--bundle",
+        metavar="FILE",
+        help="the plan and all it needs from one file of `workbench bundle`; no network",
+    )
     add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
     _how(add)
 
@@ -99,6 +105,8 @@ def _how(add: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """1 if something stored of the plan speaks against an environment, 3 if some of it or all was not run."""
+    if options.bundle:
+        options = _of_bundle(options)
     from workbench import gpus, planning, runner
 
     made = _options(options)
@@ -115,6 +123,30 @@ def run(options: argparse.Namespace) -> int:
     summary = runner.run(planned, gpu, made)
     _show_summary(summary, options.json)
     return _exit_code(summary)
+
+
+def _of_bundle(options: argparse.Namespace) -> argparse.Namespace:
+    """The options that the bundle's plan has, less what is said otherwise now."""
+    from workbench import bundling
+
+    bundle = bundling.unpack(Path(options.bundle), bundling.FOLDER)
+    bundling.use(bundle)
+    here = ".".join(map(str, sys.version_info[:2]))
+    if bundle.python != here and not options.python:
+        print(f"workbench: the bundle is for Python {bundle.python}, and this is {here}", file=sys.stderr)
+    defaults = defaults_of_run()
+    for name, value in bundle.plan.items():
+        bundling.check(name, value, defaults)
+    return argparse.Namespace(
+        **{**vars(options), **bundling.merged(bundling.placed(bundle), vars(options), defaults)}
+    )
+
+
+def defaults_of_run() -> dict[str, Any]:
+    """The options of `workbench run`, as they are where nothing is said."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    return vars(parser.parse_args([]))
 
 
 def _eager_alone(names: Sequence[str]) -> str:

@@ -84,9 +84,9 @@ def _submission(options: argparse.Namespace, places: list[Any], name: str) -> An
     from workbench import cluster
     from workbench.cluster.blocks import MOST_TRIALS
 
-    plan = argparse.ArgumentParser()
-    command.arguments(plan)
-    asked = {each: value for each, value in vars(options).items() if each in vars(plan.parse_args([]))}
+    if options.bundle:
+        raise ValueError("--bundle is for `workbench run` on the node itself; its plan is not handed to a cluster")
+    asked = {each: value for each, value in vars(options).items() if each in command.defaults_of_run()}
     command._options(options)  # a mistake is told now, and not by a job
     if (options.trials_per_job or 1) < 1:
         raise ValueError("--trials-per-job is a number of trials, at least 1")

@@ -5,6 +5,7 @@ packages that it imports, are installed beside it. Nothing here imports what it 
 """
 
 from .building import FOLDER, build
+from .carrying import carry, fetch_needs
 from .component import repack
 from .declaration import declared, save
 from .installer import BuildError
@@ -14,6 +15,6 @@ from .pins import Sources
 from .spec import TORCHES, Environment, parse
 
 __all__ = [
-    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Sources", "build", "changed", "choose", "declared",
-    "load_stacks", "parse", "repack", "save",
+    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Sources", "build", "carry", "changed", "choose",
+    "declared", "fetch_needs", "load_stacks", "parse", "repack", "save",
 ]  # fmt: skip

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .metadata import requires
+
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
@@ -57,20 +59,31 @@ def installed(site: Path) -> "dict[str, Distribution]":
 
 def in_folder(wheels: Path, requirement: "Requirement", python: str) -> bool:
     """Whether the folder has a wheel for `requirement` that Python `python` (3.12.3) can use here."""
+    return bool(fitting(wheels, requirement, python))
+
+
+def fitting(wheels: Path, requirement: "Requirement", python: str) -> list[Path]:
+    """The folder's wheels for `requirement` that Python `python` (3.12.3) can use here, the newest last."""
     from packaging.tags import compatible_tags, cpython_tags, platform_tags
     from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
     release = tuple(int(part) for part in python.split(".")[:2])
     platforms = list(platform_tags())
     usable = {*cpython_tags(release, platforms=platforms), *compatible_tags(release, platforms=platforms)}
+    found = []
     for file in wheels.glob("*.whl"):
         try:
             name, version, _, tags = parse_wheel_filename(file.name)
         except InvalidWheelFilename:
             continue
         if name == canonicalize_name(requirement.name) and tags & usable and _fits(requirement, str(version)):
-            return True
-    return False
+            found.append((version, file))
+    return [file for _, file in sorted(found)]
+
+
+def declared_by(wheel: Path, python: str) -> "list[Requirement]":
+    """What the wheel's metadata says that it requires under Python `python`. Raises BuildError."""
+    return _declared(requires(wheel), python)
 
 
 def _declared(lines: list[str], python: str) -> "list[Requirement]":

@@ -3,15 +3,14 @@
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from email.parser import HeaderParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import index
 from .installer import BuildError
+from .metadata import requires
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -135,10 +134,4 @@ def _from_wheel(stack: "Requirement", wheels: Path) -> list[str]:
             f"the folder of wheels has neither {file_name(stack)} nor a wheel of {stack.name} {_version(stack)}; "
             f"where there is a network, `workbench stack {stack.name}=={_version(stack)} --save DIR` makes the first"
         )
-    try:
-        with zipfile.ZipFile(found[0]) as wheel:
-            name = next(each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
-            metadata = HeaderParser().parsestr(wheel.read(name).decode("utf-8", "replace"))
-    except (OSError, zipfile.BadZipFile, StopIteration) as error:
-        raise BuildError(f"{found[0].name} cannot be read: {type(error).__name__}") from error
-    return [str(each) for each in metadata.get_all("Requires-Dist", [])]
+    return requires(found[0])

@@ -1,4 +1,4 @@
-"""The worker's entry: `python -I -X faulthandler start.py COMMANDS_FD FACTS_FD`.
+"""The worker's entry: `python -I -X faulthandler start.py COMMANDS_FD FACTS_FD`, or `start.py modules REQUEST`.
 
 `-I` keeps our folder off sys.path, where our file names would shadow installed ones; so the package is
 loaded here by its place, under a name of its own.
@@ -30,5 +30,8 @@ def handed_down(number, flags):
 
 if __name__ == "__main__":
     package("workbench_worker", HERE)
-    serve = importlib.import_module("workbench_worker.serve")
-    serve.main(handed_down(int(sys.argv[1]), os.O_RDONLY), handed_down(int(sys.argv[2]), os.O_WRONLY))
+    if sys.argv[1] == "modules":
+        importlib.import_module("workbench_worker.modules").main(sys.argv[2])
+    else:
+        serve = importlib.import_module("workbench_worker.serve")
+        serve.main(handed_down(int(sys.argv[1]), os.O_RDONLY), handed_down(int(sys.argv[2]), os.O_WRONLY))

@@ -1,0 +1,5 @@
+"""Where bundles are unpacked: beside the environments of the current folder."""
+
+from pathlib import Path
+
+FOLDER = Path(".environments") / "bundles"

@@ -1,0 +1,77 @@
+"""Runs ninja: how far it is, what the compiler's first error was, and no more jobs than the memory holds.
+
+Ninja keeps what is made. Stopped at any moment and started again, only what was in the making is made again.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+JOB_MB = 3000  # of one template-heavy source; 2 to 2.5 GB are usual
+KEPT_CHARACTERS = 2_000_000
+Told = Callable[[int, int], None]
+
+
+class CompileError(Exception):
+    """The compiler's first error, in one line; `log` is all that was said, capped."""
+
+    def __init__(self, line: str, log: str):
+        super().__init__(line)
+        self.log = log
+
+
+def jobs(asked: int | None) -> int:
+    """How many compilers may run at once: what is asked for, else as many as cores and free memory allow."""
+    import psutil
+
+    free_mb = psutil.virtual_memory().available // 2**20
+    return asked or max(1, min(len(os.sched_getaffinity(0)), free_mb // JOB_MB))
+
+
+def run(ninja: Path, at_once: int, variables: dict[str, str], told: Told) -> None:
+    """Makes all that the file names. `told` hears how many steps are done of how many that were left.
+
+    Raises CompileError, and KeyboardInterrupt when ninja has ended, too.
+    """
+    command = ["ninja", "-C", str(ninja.parent), "-f", ninja.name, "-j", str(at_once)]
+    process = subprocess.Popen(
+        command, env={**os.environ, **variables, "NINJA_STATUS": "[%f/%t] "}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    )  # fmt: skip
+    try:
+        said = _follow(process, told)
+        if process.wait() != 0:
+            raise CompileError(first_error(said) or f"ninja ended with status {process.returncode}", said)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)  # it takes away what is half made
+            process.wait()
+
+
+def _follow(process: "subprocess.Popen[str]", told: Told) -> str:
+    """What was said, less the commands of steps that went well."""
+    said: list[str] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        step = re.match(r"\[(\d+)/(\d+)\] ", line)
+        if step:
+            told(int(step[1]), int(step[2]))
+        elif sum(map(len, said[-1000:])) < KEPT_CHARACTERS:
+            said.append(line)
+    return "".join(said)
+
+
+def first_error(said: str) -> str:
+    """The line that says why, without folders: of a compiler, of the linker, or of ninja."""
+    for pattern in (
+        r"(?i)\b(?:fatal )?error\b[ :]",
+        r"undefined reference|cannot find|ptxas fatal",
+        r"^ninja: ",
+    ):
+        for line in said.splitlines():
+            if re.search(pattern, line) and not line.startswith("FAILED"):
+                return re.sub(r"(?<![\w.])/(?:[^/\s:]+/)+", "", line.strip())[:400]
+    return ""

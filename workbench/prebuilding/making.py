@@ -1,0 +1,109 @@
+"""Makes one module: compiled as far as it is not yet, opened once, packed."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.environments import BuildError, Built
+
+from . import compiling, linking, packing, trimming
+from .compiling import CompileError
+from .headers import Headers
+from .recipes import Recipe
+from .toolkit import Toolkit
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of a module: `planned`, `made`, `there` already, or `failed` with `why`; `objects` of `of` in it."""
+
+    module: str
+    environment: str
+    state: str
+    objects: int
+    of: int
+    trimmed: str = ""
+    file: str = ""
+    packed_bytes: int = 0
+    seconds: float = 0.0
+    why: str = ""
+
+
+def make(
+    recipe: Recipe,
+    built: Built,
+    toolkit: Toolkit,
+    headers: Headers,
+    *,
+    arch: str,
+    only: str | None,
+    output: Path,
+    at_once: int,
+    told: Told,
+) -> Made:
+    """The module, packed in `output`. `told` hears how many objects there are of how many."""
+    begun, plan = time.monotonic(), planned(recipe, built, only)
+    file = packing.place(output, arch, built.packages["flashinfer-python"], recipe.name)
+    note = _note(recipe, built, toolkit, arch, plan)
+    if packing.same(file, note):
+        return replace(plan, state="there", file=str(file), packed_bytes=file.stat().st_size)
+    try:
+        ninja = linking.write(recipe, _sources(recipe, only), toolkit)
+        total = plan.objects + 1
+        _compile(ninja, headers, built, at_once, lambda done, left: told(total - left + done, total))
+        packing.check(recipe.library, built, toolkit)
+    except (CompileError, BuildError) as problem:
+        log = recipe.ninja.with_name("said.log")
+        log.write_text(problem.log, encoding="utf-8")
+        why = f"{problem} (all of it: {log})" if problem.log else str(problem)
+        return replace(plan, state="failed", seconds=time.monotonic() - begun, why=why)
+    packing.pack(recipe.library, file, note)
+    seconds = time.monotonic() - begun
+    return replace(plan, state="made", file=str(file), packed_bytes=file.stat().st_size, seconds=seconds)
+
+
+def planned(recipe: Recipe, built: Built, only: str | None) -> Made:
+    """What would be made of it."""
+    count, of = len(_sources(recipe, only)), len(recipe.objects)
+    trimmed = f"{only} templates only" if count < of else ""
+    return Made(recipe.name, built.environment.name, "planned", count, of, trimmed)
+
+
+def _sources(recipe: Recipe, only: str | None) -> set[Path]:
+    every = recipe.objects.values()
+    return set(trimming.needed(every, only) if only else every)
+
+
+def _compile(ninja: Path, headers: Headers, built: Built, at_once: int, told: Told) -> None:
+    """Until nothing fails that a header from a wheel can mend."""
+    places = built.variables["PATH"]
+    if shutil.which("ninja", path=places) is None:
+        raise BuildError("ninja is not there; install it beside the workbench: pip install ninja")
+    while True:
+        try:
+            return compiling.run(ninja, at_once, {"PATH": places, **headers.variables()}, told)
+        except CompileError as problem:
+            if not headers.supply(problem.log):
+                raise
+
+
+def _note(recipe: Recipe, built: Built, toolkit: Toolkit, arch: str, plan: Made) -> dict[str, Any]:
+    """How it is made; the same note means the same module."""
+    versions = {**built.inherited, **built.packages}
+    return {
+        "trimmed": plan.trimmed,
+        "module": recipe.name,
+        "flashinfer": versions["flashinfer-python"],
+        "apache-tvm-ffi": versions.get("apache-tvm-ffi", ""),
+        "arch": arch,
+        "nvcc": toolkit.version,
+        "objects": plan.objects,
+        "of": plan.of,
+        "flags": recipe.flags(),
+        "sources": recipe.sources_hash(),
+    }

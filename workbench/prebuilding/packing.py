@@ -1,0 +1,64 @@
+"""A module as `--prebuilt DIR` reads it: packed, with a note beside it on how it was made."""
+
+import hashlib
+import json
+import lzma
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from workbench.environments import BuildError, Built
+
+from .toolkit import Toolkit
+
+OPEN = "import ctypes, sys; import tvm_ffi; ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)"
+OPEN_LIMIT_S = 120
+
+
+def place(output: Path, arch: str, version: str, name: str) -> Path:
+    """Where the packed module lies; its note is beside it."""
+    return output / f"sm{arch.replace('.', '')}" / f"flashinfer-{version}" / name / f"{name}.so.xz"
+
+
+def note_of(file: Path) -> Path:
+    return file.with_name(f"{file.name.partition('.')[0]}.json")
+
+
+def same(file: Path, note: dict[str, Any]) -> bool:
+    """Whether the module is there, made the same way from the same sources, and whole as written."""
+    try:
+        there = json.loads(note_of(file).read_text(encoding="utf-8"))
+        return (
+            note.items() <= there.items() and hashlib.sha256(file.read_bytes()).hexdigest() == there["packed"]
+        )
+    except (OSError, ValueError, LookupError, AttributeError):
+        return False
+
+
+def check(library: Path, built: Built, toolkit: Toolkit) -> None:
+    """Opens it once: functions may be missing until they are called, but nothing else may. Raises BuildError."""
+    places = [str(library.parent / "stand_ins"), str(toolkit.home / "lib64")]
+    variables = {**os.environ, **built.variables, "LD_LIBRARY_PATH": os.pathsep.join(places)}
+    command = [str(built.python), "-I", "-c", OPEN, str(library)]
+    done = subprocess.run(command, env=variables, capture_output=True, timeout=OPEN_LIMIT_S, cwd="/")
+    if done.returncode:
+        last = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
+        raise BuildError(f"{library.name} was made and cannot be opened: {last[-300:]}")
+
+
+def pack(library: Path, file: Path, note: dict[str, Any]) -> None:
+    """The note comes last: a module without one is not known to be whole."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    note_of(file).unlink(missing_ok=True)
+    data = library.read_bytes()
+    packed = lzma.compress(data, preset=6)
+    _write(file, packed)
+    hashes = {"sha256": hashlib.sha256(data).hexdigest(), "packed": hashlib.sha256(packed).hexdigest()}
+    _write(note_of(file), json.dumps({**note, **hashes}, indent=1).encode() + b"\n")
+
+
+def _write(file: Path, data: bytes) -> None:
+    part = file.with_name(f".{file.name}.part")
+    part.write_bytes(data)
+    part.replace(file)

@@ -1,0 +1,93 @@
+"""What is to be compiled: asked from the library itself, which writes a ninja file for each module."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.environments import BuildError, Built
+from workbench.planning import Kernel
+
+START = Path(__file__).parents[1] / "worker" / "start.py"
+LIMIT_S = 600
+BUILD = re.compile(r"^build (\S+): (\w+) (.*)$", re.MULTILINE)
+FLAGS = re.compile(r"^(cuda_cflags|cflags|ldflags) =((?:[^\n]*\$\n)*[^\n]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A module as the library would make it. `objects` are object file -> source, in the order they are linked."""
+
+    name: str
+    ninja: Path
+    objects: dict[str, Path]
+
+    @property
+    def library(self) -> Path:
+        return self.ninja.with_name(f"{self.name}.so")
+
+    def flags(self) -> dict[str, list[str]]:
+        """The compiler's and the linker's, without the places of headers and libraries on this machine."""
+        found = FLAGS.findall(self.ninja.read_text(encoding="utf-8"))
+        cut = {name: re.sub(r"-(I|isystem|L)\s*\S+", "", text.replace("$\n", " ")) for name, text in found}
+        return {name: text.split() for name, text in cut.items()}
+
+    def sources_hash(self) -> str:
+        """Of the sources' contents, by name; headers are the version's."""
+        found = hashlib.sha256()
+        for source in sorted(self.objects.values(), key=lambda each: each.name):
+            found.update(source.name.encode() + b"\0" + hashlib.sha256(source.read_bytes()).digest())
+        return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The modules that a kernel's cases need, and cases that need none, with why."""
+
+    recipes: list[Recipe]
+    without: list[tuple[dict[str, Any], str]]
+
+
+def ask(built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Path) -> Asked:
+    """Makes the calls for `arch` ("9.0a") in the environment, with a GPU that is not there. Raises BuildError."""
+    cases: Sequence[dict[str, Any]] = kernel.cases
+    request = {"kernel_file": os.fspath(kernel.file), "cases": cases, "sm": arch.rstrip("af")}
+    said = {
+        "FLASHINFER_CUDA_ARCH_LIST": arch, "FLASHINFER_WORKSPACE_BASE": os.fspath(workspace),
+        "CUDA_HOME": os.fspath(cuda_home), "FLASHINFER_NO_DOWNLOAD": "1",
+    }  # fmt: skip
+    answer = _answer(built, request, said)
+    recipes = [read(each["name"], Path(each["ninja"])) for each in answer["modules"]]
+    return Asked(recipes, [(each["case"], each["why"]) for each in answer["without"]])
+
+
+def read(name: str, ninja: Path) -> Recipe:
+    """The recipe in a ninja file of the library's. Raises OSError, ValueError where it has no objects."""
+    steps = BUILD.findall(ninja.read_text(encoding="utf-8"))
+    objects = {made: Path(source) for made, rule, source in steps if rule.endswith("compile")}
+    if not objects:
+        raise ValueError(f"the ninja file of {name} names no objects")
+    return Recipe(name, ninja, objects)
+
+
+def _answer(built: Built, request: dict[str, Any], said: dict[str, str]) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [built.python, "-I", START, "modules", json.dumps(request)],
+            env={**os.environ, **built.variables, **said},
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, cwd="/",
+        )  # fmt: skip
+        return dict(json.loads(done.stdout.decode("utf-8", "replace").strip().rpartition("\n")[2]))
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildError(f"the interpreter cannot be asked: {type(error).__name__}") from error
+    except ValueError:
+        log = done.stderr.decode("utf-8", "replace")
+        last = (log.strip().splitlines() or ["it said nothing"])[-1][:400]
+        raise BuildError(
+            f"{built.environment.name} does not say which modules it needs: {last}", log
+        ) from None

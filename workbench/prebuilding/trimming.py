@@ -1,0 +1,43 @@
+"""Which sources of a module a number type needs, read from the sources themselves.
+
+Large modules are mostly sources that do nothing but instantiate templates, for one pair of operand types each. One
+of those is left out where none of its instantiations has the wanted type for both operands; all others are kept.
+Functions that are missing then are found missing when they are called: the loader binds functions late.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+SPELLED = {"bf16": ("bfloat16", "bf16"), "fp16": ("half", "fp16"), "fp8": ("fp8",)}
+NUMBER = re.compile(r"\b\w*(?:bfloat16|bf16|half|fp16|fp8|fp4|float|double|int8|int4)\w*", re.IGNORECASE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+INSTANTIATION = re.compile(
+    r"(?:template\s+(?:class|struct|void|[\w:]+)\s[^;{}]*;|\bINSTANTIATE\w*\s*\([^;{}]*?\)\s*;?)"
+)
+AROUND = re.compile(
+    r"^\s*#[^\n]*(?:\\\n[^\n]*)*|\busing\s+[^;]*;|\b(?:inline\s+)?namespace\b[\s\w:]*|[{};]", re.MULTILINE
+)
+
+
+def needed(sources: Iterable[Path], only: str) -> list[Path]:
+    """Those of `sources` that are kept for the number type `only` (a key of SPELLED). Raises OSError."""
+    return [source for source in sources if not _of_others(source.read_text("utf-8", "replace"), only)]
+
+
+def _of_others(text: str, only: str) -> bool:
+    """Whether it only instantiates templates, and none of them for `only` on both sides."""
+    text = COMMENT.sub("", text)
+    found = INSTANTIATION.findall(text)
+    rest = AROUND.sub("", INSTANTIATION.sub("", text))
+    typed = [numbers[:2] for each in found if len(numbers := _numbers(each)) >= 2]
+    return not rest.strip() and bool(typed) and not any(_both(operands, only) for operands in typed)
+
+
+def _numbers(instantiation: str) -> list[str]:
+    """The number types among its arguments, in order: those of the operands come first."""
+    return NUMBER.findall(re.split(r"[<(]", instantiation, maxsplit=1)[-1].lower())
+
+
+def _both(operands: list[str], only: str) -> bool:
+    return all(any(word in operand for word in SPELLED[only]) for operand in operands)
