@@ -85,7 +85,9 @@ def _submission(options: argparse.Namespace, places: list[Any], name: str) -> An
     from workbench.cluster.blocks import MOST_TRIALS
 
     if options.bundle:
-        raise ValueError("--bundle is for `workbench run` on the node itself; its plan is not handed to a cluster")
+        raise ValueError(
+            "--bundle is for `workbench run` on the node itself; its plan is not handed to a cluster"
+        )
     asked = {each: value for each, value in vars(options).items() if each in command.defaults_of_run()}
     command._options(options)  # a mistake is told now, and not by a job
     if (options.trials_per_job or 1) < 1:

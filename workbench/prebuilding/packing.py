@@ -4,6 +4,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,16 @@ from workbench.environments import BuildError, Built
 
 from .toolkit import Toolkit
 
-OPEN = "import ctypes, sys; import tvm_ffi; ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)"
+# Not ctypes.CDLL, which binds all functions at once; the library's loader does not.
+OPEN = """
+import ctypes, os, sys, tvm_ffi
+c = ctypes.CDLL(None)
+c.dlopen.restype, c.dlerror.restype = ctypes.c_void_p, ctypes.c_char_p
+opened = c.dlopen(sys.argv[1].encode(), os.RTLD_LAZY | os.RTLD_GLOBAL)
+sys.exit(None if opened else c.dlerror().decode())
+"""
 OPEN_LIMIT_S = 120
+BROKEN = r"undefined symbol.*|cannot open shared object.*|invalid ELF.*|file too short.*"
 
 
 def place(output: Path, arch: str, version: str, name: str) -> Path:
@@ -37,14 +46,17 @@ def same(file: Path, note: dict[str, Any]) -> bool:
 
 
 def check(library: Path, built: Built, toolkit: Toolkit) -> None:
-    """Opens it once: functions may be missing until they are called, but nothing else may. Raises BuildError."""
+    """Opens it once: functions may be missing until they are called, but nothing else may. Raises BuildError.
+
+    Some modules ask the GPU for something as they are opened, and end the process where there is none: no fault.
+    """
     places = [str(library.parent / "stand_ins"), str(toolkit.home / "lib64")]
     variables = {**os.environ, **built.variables, "LD_LIBRARY_PATH": os.pathsep.join(places)}
     command = [str(built.python), "-I", "-c", OPEN, str(library)]
     done = subprocess.run(command, env=variables, capture_output=True, timeout=OPEN_LIMIT_S, cwd="/")
-    if done.returncode:
-        last = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
-        raise BuildError(f"{library.name} was made and cannot be opened: {last[-300:]}")
+    said = done.stderr.decode("utf-8", "replace")
+    if done.returncode and (why := re.search(BROKEN, said)):
+        raise BuildError(f"{library.name} was made and cannot be opened: {why[0][:300]}", said)
 
 
 def pack(library: Path, file: Path, note: dict[str, Any]) -> None:

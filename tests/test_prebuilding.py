@@ -1,0 +1,369 @@
+"""Modules built ahead: which, of which sources, resumed after a kill, packed. The compilers are fake."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from workbench import cli, prebuilt
+from workbench.environments import BuildError
+from workbench.prebuilding import CompileError, compiling, linking, packing, recipes, toolkit, trimming
+from workbench.prebuilding.headers import Headers
+from workbench.prebuilding.toolkit import Toolkit
+
+ninja = pytest.mark.skipif(shutil.which("ninja") is None, reason="ninja is not here")
+BF16 = "template class Runner<__nv_bfloat16, __nv_bfloat16, __nv_bfloat16>;"
+HALF = "#ifdef ENABLE\ntemplate class Runner<half, half, float>;\n#endif"
+MIXED = "INSTANTIATE_GEMM(Sm90, __nv_bfloat16, SafeFP4, __nv_bfloat16, 128)"
+SM80 = "template void launch<cutlass::bfloat16_t, cutlass::bfloat16_t, 128, 2>(int, char*);"
+
+
+def in_namespace(text):
+    return f'// Copyright\n#include "x.h"\nnamespace a::b {{\nusing T = int;\n{text}\n}} // namespace a::b\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (in_namespace(BF16), True),
+        (in_namespace(HALF), False),
+        (in_namespace(MIXED), False),
+        (in_namespace(SM80), True),
+        (in_namespace(HALF + "\n" + SM80), True),
+        (in_namespace(HALF + "\nint version() { return 1; }"), True),  # it has something of its own
+        (in_namespace("template class Holder<int>;"), True),  # no number types: nothing is known of it
+        (in_namespace(f"// {BF16}\n{HALF}"), False),
+        ("", True),
+    ],
+)
+def test_a_source_is_left_out_only_if_all_it_does_is_for_other_types(tmp_path, text, kept):
+    source = tmp_path / "a.cu"
+    source.write_text(text)
+    assert bool(trimming.needed([source], "bf16")) is kept
+
+
+def library(folder, seconds=0.0, sources=("one", "two", "three", "four")):
+    """A module as the library would write it; the compiler notes what it makes, and takes its time."""
+    folder.mkdir(exist_ok=True)
+    (folder / "fake_compiler").write_text(
+        f'#!/bin/sh\necho "$1" >> {folder}/made.log\n'
+        'grep -q broken "$1" && { echo "$1:3: error: no such thing"; exit 1; }\n'
+        f'sleep {seconds}\ncp "$1" "$2"\n'
+    )
+    (folder / "fake_linker").write_text('#!/bin/sh\nout=$1; shift; cat "$@" > $out\n')
+    for name in ("fake_compiler", "fake_linker"):
+        (folder / name).chmod(0o755)
+    steps = []
+    for name in sources:
+        (folder / f"{name}.cu").write_text(name)
+        steps.append(f"build {folder}/{name}.o: cuda_compile {folder}/{name}.cu")
+    objects = " ".join(f"{folder}/{name}.o" for name in sources)
+    (folder / "build.ninja").write_text(
+        f"cuda_cflags = $\n    -isystem /somewhere/include $\n    -O3 -gencode=arch=compute_90a,code=sm_90a\n"
+        f"ldflags = -shared -lcuda\n"
+        f"rule cuda_compile\n  command = {folder}/fake_compiler $in $out\n"
+        f"rule link\n  command = {folder}/fake_linker $out $in\n"
+        + "\n".join(steps)
+        + f"\nbuild {folder}/fake.so: link {objects}\ndefault {folder}/fake.so\n"
+    )
+    return recipes.read("fake", folder / "build.ninja")
+
+
+@pytest.fixture
+def cuda(tmp_path):
+    (tmp_path / "cuda" / "lib64").mkdir(parents=True)
+    return Toolkit(tmp_path / "cuda", "13.0.88")
+
+
+def test_a_recipe_is_read_from_the_library_s_own_file(tmp_path):
+    recipe = library(tmp_path / "m")
+    assert [source.name for source in recipe.objects.values()] == ["one.cu", "two.cu", "three.cu", "four.cu"]
+    assert recipe.flags()["cuda_cflags"] == ["-O3", "-gencode=arch=compute_90a,code=sm_90a"]  # without places
+    before = recipe.sources_hash()
+    (tmp_path / "m" / "two.cu").write_text("other")
+    assert recipe.sources_hash() != before
+
+
+def made_log(folder):
+    return (folder / "made.log").read_text().split()
+
+
+@ninja
+def test_only_what_is_kept_is_made_and_linked(tmp_path, cuda):
+    recipe = library(tmp_path / "m")
+    kept = {tmp_path / "m" / "one.cu", tmp_path / "m" / "three.cu"}
+    told = []
+    compiling.run(linking.write(recipe, kept, cuda), 1, {}, lambda *numbers: told.append(numbers))
+    assert recipe.library.read_text() == "onethree"
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@ninja
+def test_a_driver_library_that_is_not_here_has_a_stand_in_of_its_name(tmp_path, cuda):
+    recipe = library(tmp_path / "m")
+    linking.write(recipe, set(recipe.objects.values()), cuda)
+    assert (tmp_path / "m" / "stand_ins" / "libcuda.so.1").resolve().read_bytes()[:4] == b"\x7fELF"
+
+
+@ninja
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_was_killed_goes_on_where_it_was(tmp_path, cuda, number):
+    recipe = library(tmp_path / "m", seconds=0.5)
+    file = linking.write(recipe, set(recipe.objects.values()), cuda)
+    code = "import sys, pathlib; from workbench.prebuilding import compiling as c; "
+    code += "c.run(pathlib.Path(sys.argv[1]), 1, {}, print)"
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-c", code, file], stderr=quiet, stdout=quiet)
+    log = tmp_path / "m" / "made.log"
+    while (
+        not log.exists() or len(made_log(tmp_path / "m")) < 3
+    ):  # the third is begun when two are noted as made
+        time.sleep(0.02)
+    process.send_signal(number)
+    process.wait()
+    time.sleep(1.2)  # what was in the making when its parent was killed ends by itself
+    before = len(made_log(tmp_path / "m"))
+    compiling.run(file, 1, {}, lambda *_: None)
+    again = made_log(tmp_path / "m")[before:]
+    assert recipe.library.read_text() == "onetwothreefour"
+    assert not {"one.cu", "two.cu"} & {Path(each).name for each in again}
+
+
+@ninja
+def test_the_compiler_s_first_error_is_told_and_what_is_made_is_kept(tmp_path, cuda):
+    recipe = library(tmp_path / "m")
+    (tmp_path / "m" / "three.cu").write_text("broken")
+    with pytest.raises(CompileError, match=r"^three.cu:3: error: no such thing$"):
+        compiling.run(linking.write(recipe, set(recipe.objects.values()), cuda), 1, {}, lambda *_: None)
+    assert (tmp_path / "m" / "one.o").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("FAILED: a.o\n/x/y/a.cu(12): error: it is undefined\n1 error", "a.cu(12): error: it is undefined"),
+        ("/x/a.cu:1: fatal error: cublasLt.h: No such file", "a.cu:1: fatal error: cublasLt.h: No such file"),
+        ("ptxas fatal   : Unresolved extern function", "ptxas fatal   : Unresolved extern function"),
+        ("/usr/bin/ld: cannot find -lnvrtc", "ld: cannot find -lnvrtc"),
+        ("ninja: loading 'x': file is missing", "ninja: loading 'x': file is missing"),
+        ("nothing of note", ""),
+    ],
+)  # fmt: skip
+def test_the_line_that_says_why(said, line):
+    assert compiling.first_error(said) == line
+
+
+@pytest.mark.parametrize(
+    ("asked", "cores", "free_mb", "jobs"),
+    [(None, 2, 24_000, 2), (None, 64, 10_000, 3), (None, 8, 500, 1), (7, 2, 500, 7)],
+)
+def test_no_more_compilers_than_memory_holds(monkeypatch, asked, cores, free_mb, jobs):
+    import psutil
+
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=free_mb << 20))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores))
+    assert compiling.jobs(asked) == jobs
+
+
+def test_only_a_header_that_a_wheel_has_is_supplied_and_only_once(tmp_path, cuda, monkeypatch):
+    headers = Headers(tmp_path, cuda, Path(sys.executable), None, lambda text: None)
+    fetched = []
+
+    def fetch(part):
+        fetched.append(part)
+        headers.folder.mkdir(exist_ok=True)
+        (headers.folder / f".{part}").touch()
+
+    monkeypatch.setattr(headers, "_fetch", fetch)
+    log = "a.h:19:10: fatal error: cublasLt.h: No such file or directory"
+    assert headers.supply(log) and not headers.supply(log)
+    assert not headers.supply("fatal error: mine.h: No such file or directory")
+    assert fetched == ["cublas"]
+
+
+def test_a_packed_module_is_read_back_with_its_mark(tmp_path):
+    so, file = tmp_path / "fake.so", packing.place(tmp_path / "m", "9.0a", "0.6.8.post1", "fake")
+    so.write_bytes(b"module")
+    note = {"trimmed": "bf16 templates only", "nvcc": "13.0.88"}
+    packing.pack(so, file, note)
+    found = prebuilt.modules(tmp_path / "m", "0.6.8.post1", "9.0", tmp_path / "unpacked")["fake"]
+    assert (found.file.read_bytes(), found.mark) == (b"module", "bf16 templates only")
+    assert packing.same(file, note)
+    assert not packing.same(file, {**note, "nvcc": "13.1.0"})
+    file.write_bytes(b"torn")
+    assert not packing.same(file, note)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("extern int there_is_no_such_value; int* at = &there_is_no_such_value;", "undefined symbol"),
+        ("int missing(int); int call(int x) { return missing(x); }", ""),  # found missing when it is called
+        (
+            "#include <cstdlib>\nstatic int at_start = (std::abort(), 1);",
+            "",
+        ),  # asks for a GPU as it is opened
+    ],
+)
+def test_a_module_may_lack_functions_and_nothing_else(tmp_path, cuda, text, why):
+    library = tmp_path / "fake.so"
+    (tmp_path / "a.cpp").write_text(text)
+    subprocess.run(["c++", "-shared", "-fPIC", tmp_path / "a.cpp", "-o", library], check=True)
+    (tmp_path / "tvm_ffi.py").touch()
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nshift\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    built = SimpleNamespace(python=python, variables={})
+    if not why:
+        return packing.check(library, built, cuda)
+    with pytest.raises(BuildError, match=why):
+        packing.check(library, built, cuda)
+
+
+def test_the_toolkit_is_where_nvcc_says_though_a_script_starts_it(tmp_path):
+    script = tmp_path / "nvcc"
+    script.write_text("#!/bin/sh\necho '#$ _HERE_=/opt/cuda-13.0/bin'\necho 'release 13.0, V13.0.88'\n")
+    script.chmod(0o755)
+    found = toolkit.find(str(script))
+    assert (found.home, found.version, found.release) == (Path("/opt/cuda-13.0"), "13.0.88", "13.0")
+    with pytest.raises(ValueError, match="cannot be asked"):
+        toolkit.find(str(tmp_path / "none"))
+
+
+JIT = """
+import dataclasses, os, pathlib
+
+@dataclasses.dataclass
+class JitSpec:
+    name: str
+    sources: list
+
+    @property
+    def ninja_path(self):
+        return pathlib.Path(os.environ["FLASHINFER_WORKSPACE_BASE"]) / self.name / "build.ninja"
+
+    def write_ninja(self):
+        folder = self.ninja_path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        made = folder / "a.o"
+        self.ninja_path.write_text(
+            f"ldflags = -shared\\nrule cuda_compile\\n  command = c++ -x c++ -fPIC -c $in -o $out\\nrule link\\n"
+            f"  command = c++ $in $ldflags -o $out\\nbuild {made}: cuda_compile {self.sources[0]}\\n"
+            f"build {folder / self.name}.so: link {made}\\n")
+
+    def build_and_load(self):
+        raise AssertionError("it would compile")
+"""
+TWICE = """
+import functools, pathlib, torch
+from .jit.core import JitSpec
+
+@functools.cache
+def module(major):
+    return JitSpec(f"twice_{major}", [pathlib.Path(__file__).with_name("twice.cu")]).build_and_load()
+
+def twice(x):
+    if not x.is_cuda or x.device.type != "cuda":
+        raise ValueError("device must be a cuda device")
+    if x.shape[0] > 100:
+        raise ValueError("too many rows")
+    out = torch.empty_like(x)
+    module(torch.cuda.get_device_capability(x.device)[0]).twice(out, x)
+    return out
+"""
+KERNEL = """
+API = "flashinfer.twice.twice"
+TOLERANCE, VARIES = 1e-6, ()
+CASES = [dict(rows=4), dict(rows=8), dict(rows=200)]
+
+def inputs(*, rows, seed=0):
+    import torch
+    source = torch.Generator(device="cuda").manual_seed(seed)
+    return dict(x=torch.randn(rows, 4, generator=source, device=source.device))
+
+def prepare(function, inputs):
+    return lambda: function(inputs["x"])
+
+def reference(inputs):
+    return {"out": 2 * inputs["x"]}
+
+def cost(*, rows):
+    return dict(bytes=8 * rows, flops=rows, unit="fp32")
+"""
+
+
+def fake_flashinfer(wheels):
+    """A library with one kernel, that compiles it on the first call as FlashInfer does."""
+    import zipfile
+
+    info, version = "flashinfer_python-0.0.1.dist-info", "0.0.1"
+    files = {
+        "flashinfer/__init__.py": "", "flashinfer/jit/__init__.py": "", "flashinfer/jit/core.py": JIT,
+        "flashinfer/twice.py": TWICE, "flashinfer/twice.cu": 'extern "C" int twice(int x) { return 2 * x; }\n',
+        "tvm_ffi/__init__.py": "",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: flashinfer-python\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }  # fmt: skip
+    wheels.mkdir()
+    with zipfile.ZipFile(wheels / f"flashinfer_python-{version}-py3-none-any.whl", "w") as wheel:
+        for name, text in {**files, f"{info}/RECORD": "".join(f"{each},,\n" for each in files)}.items():
+            wheel.writestr(name, text)
+
+
+@ninja
+@pytest.mark.slow
+def test_the_library_says_what_it_needs_and_a_second_start_makes_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    fake_flashinfer(tmp_path / "wheels")
+    (tmp_path / "twice.py").write_text(KERNEL)
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text(f"#!/bin/sh\necho '#$ _HERE_={tmp_path}/cuda/bin'\necho 'V13.0.88'\n")
+    nvcc.chmod(0o755)
+    words = [
+        "prebuild",
+        "--environment",
+        "flashinfer==0.0.1",
+        "--wheels",
+        "wheels",
+        "--kernel-file",
+        "twice.py",
+    ]
+    words += ["--arch", "9.0a", "--nvcc", str(nvcc), "--output", "m", "--json"]
+    assert cli.main(words) == 0
+    said = capsys.readouterr()
+    (made,) = json.loads(said.out)
+    assert (made["module"], made["state"], made["objects"], made["of"]) == ("twice_9", "made", 1, 1)
+    assert "1 cases of twice need no module: ValueError: too many rows" in said.err
+    assert list(prebuilt.modules(tmp_path / "m", "0.0.1", "9.0", tmp_path / "u")) == ["twice_9"]
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)[0]["state"] == "there"
+
+
+@ninja
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not here")
+def test_fp4_quantize_is_built_ahead_for_sm90_from_the_released_wheel(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "prebuild",
+        "--environment",
+        "flashinfer==0.6.8.post1",
+        "--kernel",
+        "fp4_quantize",
+        "--arch",
+        "9.0a",
+    ]
+    assert cli.main([*words, "--output", "m", "--json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    assert (made["module"], made["objects"], made["trimmed"]) == ("fp4_quantization_90", 7, "")
+    found = prebuilt.modules(tmp_path / "m", "0.6.8.post1", "9.0", tmp_path / "u")["fp4_quantization_90"]
+    assert found.mark == "" and b"sm_90a" in found.file.read_bytes()
