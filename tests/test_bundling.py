@@ -185,6 +185,12 @@ def test_what_is_said_now_goes_before_the_plan():
     }  # fmt: skip
 
 
+def test_a_bundle_compiles_nothing_and_takes_its_own_files(made, tmp_path):
+    plan = bundling.placed(unpack(made, tmp_path / "opened"))
+    assert (plan["no_build"], plan["environment"]) == (True, ["here"])
+    assert Path(plan["wheels"], "small-1.0-py3-none-any.whl").is_file() and "prebuilt" not in plan
+
+
 def test_a_plan_names_only_what_is_in_its_bundle(made, tmp_path):
     rewritten(made, lambda entries, manifest: manifest["plan"].update(kernel_file=["../mine.py"]))
     with pytest.raises(BadBundle, match=r"names '\.\./mine.py', which is not in it"):

@@ -350,6 +350,7 @@ def test_the_library_says_what_it_needs_and_a_second_start_makes_nothing(tmp_pat
 @ninja
 @pytest.mark.slow
 @pytest.mark.network
+@pytest.mark.timeout(1500)
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not here")
 def test_fp4_quantize_is_built_ahead_for_sm90_from_the_released_wheel(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

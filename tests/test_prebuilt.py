@@ -126,6 +126,18 @@ def test_a_build_of_hours_is_started_on_request_or_where_it_is_done_already(flas
     assert spec("fused_moe_90", sources=181, made=181).build(False)
 
 
+def test_where_nothing_shall_be_compiled_only_what_is_there_is_taken(flashinfer):
+    spec, _ = flashinfer(no_build=True)
+    with pytest.raises(
+        trial.Stopped, match=r"xqa is not there.*workbench prebuild.*--prebuilt DIR"
+    ) as stopped:
+        spec("xqa", sources=5).build(False)
+    assert stopped.value.reason == "not_run"
+    there = spec("xqa", sources=5)
+    there.is_compiled = True
+    assert there.build(False) == "built xqa"
+
+
 def test_a_module_built_ahead_is_taken_and_told(flashinfer):
     spec, told = flashinfer(prebuilt={"fused_moe_90": "/some/where.so"})
     assert spec("fused_moe_90", sources=181).aot_path == Path("/some/where.so")

@@ -150,6 +150,7 @@ class Crew:
             "l2": self.options.l2,
             "prebuilt": {name: str(module.file) for name, module in self.ahead_of(planned).items()},
             "build": self.options.build,
+            "no_build": self.options.no_build,
         }
 
     def ahead_of(self, planned: Planned) -> dict[str, prebuilt.Module]:

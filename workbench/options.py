@@ -22,6 +22,7 @@ class Options:
     quiet: bool = False
     prebuilt: Path | None = None
     build: bool = False  # start builds of hours, too
+    no_build: bool = False  # compile nothing: what is not built ahead is not run
     interleave: bool = False  # all environments by turns on one GPU, anew each time
     arms: int = 1  # of each environment; two are an A/A comparison of it with itself
     generations: int | None = None  # processes a side; None: what the effort says

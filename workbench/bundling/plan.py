@@ -69,6 +69,7 @@ def placed(bundle: Bundle) -> dict[str, Any]:
             plan[name] = _inside(bundle, given)
     plan["environment"] = [_spec(bundle, each) for each in plan.get("environment", [])]
     folders = {"wheels": str(bundle.root / "wheels"), "prebuilt": str(bundle.root / "prebuilt")}
+    plan["no_build"] = True  # nobody waits for a compiler on a GPU node unawares; --build says otherwise
     return plan | {name: folder for name, folder in folders.items() if bundle.has(name)}
 
 

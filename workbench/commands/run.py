@@ -58,6 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the plan and all it needs from one file of `workbench bundle`; no network",
     )
     add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
+    add("--no-build", action="store_true", help="compile no module of FlashInfer; as for every --bundle")
     _how(add)
 
 
@@ -195,6 +196,7 @@ def _options(options: argparse.Namespace) -> Any:
         quiet=options.json,
         prebuilt=folder(options.prebuilt, "--prebuilt"),
         build=options.build,
+        no_build=options.no_build and not options.build,
         interleave=options.interleave,
         arms=_count(options.arms, "--arms"),
         generations=_count(options.generations, "--generations") if options.generations is not None else None,

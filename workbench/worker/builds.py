@@ -52,7 +52,7 @@ def _told(build):
     def told(spec, *arguments, **options):
         stage, before = _NOW["stage"], _NOW["stage"].name
         stage("build")
-        _refuse_if_large(spec)
+        _refuse(spec)
         done = threading.Event()
         threading.Thread(target=_say_progress, args=(spec, done), daemon=True).start()
         try:
@@ -65,7 +65,14 @@ def _told(build):
     return told
 
 
-def _refuse_if_large(spec):
+def _refuse(spec):
+    """A build of hours that nobody asked for, and any where nothing shall be compiled."""
+    if _NOW["command"].get("no_build") and not getattr(spec, "is_compiled", False):
+        raise _NOW["stopped"](
+            "not_run",
+            f"the module {spec.name} is not there, and --no-build compiles nothing; `workbench prebuild` makes it, "
+            "and --prebuilt DIR brings it",
+        )
     sources = len(getattr(spec, "sources", ()))
     if sources <= LARGE_SOURCES or _NOW["command"].get("build") or _left(spec) == 0:
         return
