@@ -56,6 +56,6 @@ def _check(archive: zipfile.ZipFile, files: Files) -> None:
 def check_path(name: str) -> None:
     """Raises BadBundle for a name that is no plain path below the folder it is put into."""
     parts = name.split("/")
-    plain = re.fullmatch(r"[\w.+!@ -]+(/[\w.+!@ -]+)*", name, re.ASCII) and len(name) < 400
+    plain = re.fullmatch(r"[\w.+!@ -]+(/[\w.+!@ -]+)*", name, re.ASCII) and len(name) < 1000
     if not plain or {".", "..", ""} & set(parts):
         raise BadBundle(f"{name[:100]!r} in the bundle would lie outside its folder")
