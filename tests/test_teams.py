@@ -3,6 +3,7 @@
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +38,7 @@ class Rank:
             heard({"stage": stage})
         if self.after:
             assert self.after.done.wait(5)
+            time.sleep(0.05)
         if self.told is None:
             assert self.stopped.wait(5)
             return Told(stage=self.stages[-1], worker_over=True)

@@ -11,6 +11,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -45,11 +46,11 @@ class Size:
 
 @dataclass
 class _End:
-    """How a rank's part of a trial ended, in the order in which they ended."""
+    """How a rank's part of a trial ended, and when."""
 
     rank: int
     told: Told
-    place: int
+    at: float
     stopped: bool = False  # by us, because another one had failed
 
     @property
@@ -109,17 +110,17 @@ class Team:
         first, *others = self.workers
         with ThreadPoolExecutor(len(self.workers)) as threads:
             try:
-                leading = threads.submit(first.run, command, limits_s, first_heard)
+                leading = threads.submit(_ended, first, command, limits_s, first_heard)
                 leading.add_done_callback(lambda done: ready.put(False))
                 running = {leading: 0}
                 for rank, worker in enumerate(others if ready.get() else [], start=1):
-                    running[threads.submit(worker.run, command, limits_s)] = rank
+                    running[threads.submit(_ended, worker, command, limits_s)] = rank
                 return self._watched(running)
             except BaseException:
                 self._stop(self.workers)
                 raise
 
-    def _watched(self, running: Mapping[Future[Told], int]) -> list[_End]:
+    def _watched(self, running: Mapping[Future[tuple[Told, float]], int]) -> list[_End]:
         """Wait for all; once one has failed the others have little time left."""
         ends: list[_End] = []
         left, stopped = set(running), False
@@ -130,9 +131,9 @@ class Team:
                 self._stop([self.workers[running[each]] for each in left])
                 stopped = True
             for each in done:
-                told = each.result()
+                told, at = each.result()
                 ours = stopped and told.end is None and told.killed is None
-                ends.append(_End(running[each], told, len(ends), stopped=ours))
+                ends.append(_End(running[each], told, at, stopped=ours))
         return ends
 
     @staticmethod
@@ -154,6 +155,10 @@ class Team:
 
     def _tidy(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _ended(worker: Worker, *how: Any) -> tuple[Told, float]:
+    return worker.run(*how), time.monotonic()
 
 
 def _variables(rank: int, size: Size, meeting: str) -> dict[str, str]:
@@ -184,8 +189,8 @@ def _culprit(ends: Sequence[_End]) -> _End | None:
     failed = [end for end in ends if end.failed and not end.stopped]
     refused = [end for end in ends if end.told.end == "stopped"]
     if not failed:
-        return min(refused, key=lambda end: end.place, default=None)
-    return min(failed, key=lambda end: (end.lost_another, *_behind(end), end.place))
+        return min(refused, key=lambda end: end.at, default=None)
+    return min(failed, key=lambda end: (end.lost_another, *_behind(end), end.at))
 
 
 def _behind(end: _End) -> tuple[int, int]:
