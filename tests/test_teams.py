@@ -1,5 +1,6 @@
 """Several ranks as one worker: who goes first, who is blamed, who is ended; then with real processes over gloo."""
 
+import contextlib
 import sys
 import tempfile
 import threading
@@ -11,12 +12,13 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from workbench import environments, gpus, planning, runner, teams
+from workbench import environments, gpus, locks, planning, records, runner, teams
 from workbench.crew import Crew
+from workbench.ends import Size
 from workbench.options import Options
 from workbench.progress import Progress
 from workbench.results import Outcome, load
-from workbench.teams import Size, Team
+from workbench.teams import Team
 from workbench.workers import Told
 
 ZOO = Path(__file__).parent / "kernels" / "ranked.py"
@@ -232,6 +234,54 @@ def test_the_cards_beside_the_first_are_of_its_model(monkeypatch):
     monkeypatch.setattr(gpus, "here", card)
     assert [each.uuid for each in gpus.beside(2, 2)] == ["GPU-3", "GPU-0"]
     assert gpus.beside(1, 2) == [] and gpus.beside(9, 1) == []
+
+
+class Driver:
+    """Looks like NVML: two cards with 18 links each, of which `reached` says whether the pair may use them."""
+
+    NVML_P2P_CAPS_INDEX_NVLINK, NVML_P2P_STATUS_OK, NVML_NVLINK_MAX_LINKS = 2, 0, 20
+    NVMLError = RuntimeError
+
+    def __init__(self, reached):
+        self.reached = reached
+
+    def nvmlDeviceGetHandleByUUID(self, uuid):
+        return uuid
+
+    def nvmlDeviceGetP2PStatus(self, one, other, index):
+        assert one != other
+        return 0 if self.reached else 5
+
+    def nvmlDeviceGetNvLinkState(self, card, link):
+        if link >= 18:
+            raise RuntimeError("no such link")
+        return 1
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_a_result_names_all_cards_and_how_they_are_linked(monkeypatch, reached):
+    monkeypatch.setitem(sys.modules, "pynvml", Driver(reached))
+    two = [CARD, replace(CARD, uuid="GPU-b")]
+    assert gpus.links(two) == {"nvlink": reached, "links": 18}
+    facts = records._cards(two)
+    assert facts["gpus"] == [card.uuid_hash for card in two] and facts["topology"]["nvlink"] is reached
+    assert records._cards([CARD]) == {}
+
+
+def test_all_cards_of_a_run_are_locked(monkeypatch, tmp_path):
+    other, held = replace(CARD, uuid="GPU-b"), []
+
+    @contextlib.contextmanager
+    def hold(name, *how):
+        held.append(name)
+        yield
+
+    monkeypatch.setattr(locks, "hold", hold)
+    monkeypatch.setattr(gpus, "beside", lambda index, count: [other][:count])
+    case = dict(ranks=2, how="right", place=0)
+    run = runner.Run([planned(case)], CARD, Options(tmp_path, quiet=True))
+    with run._alone():
+        assert held == sorted(f"gpu-{card.uuid_hash}" for card in (CARD, other))
 
 
 # Real processes over gloo

@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from workbench import kernels
+from workbench.ends import Size
 from workbench.environments import Environment
 from workbench.gpus import AMOUNTS, UNITS, Gpu
 from workbench.results import MODES as MODES
 from workbench.results import Trial, check_modes, read_json
-from workbench.teams import Size
 
 MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
 MOST_RANKS = 64
