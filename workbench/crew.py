@@ -4,8 +4,10 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from workbench import canary, environments, forensics, gpus, planning, prebuilt
@@ -16,6 +18,7 @@ from workbench.planning import Planned
 from workbench.progress import Progress
 from workbench.reruns import Rerun
 from workbench.results import Outcome
+from workbench.teams import Team
 from workbench.workers import LIMITS_S, Told, Worker
 
 CRASHES = (Outcome.CRASHED, Outcome.HUNG)
@@ -31,12 +34,16 @@ class PutOff(Exception):
 class Crew:
     """Warm workers by place: one environment needs one place, interleaved ones have a place each."""
 
-    def __init__(self, gpu: gpus.Gpu | None, options: Options, progress: Progress):
+    def __init__(
+        self, gpu: gpus.Gpu | None, options: Options, progress: Progress, others: Sequence[gpus.Gpu] = ()
+    ):
+        """`others` are the cards beside `gpu` for trials of several ranks."""
         self.gpu, self.options, self.progress = gpu, options, progress
+        self.cards = [gpu, *others] if gpu else []
         long = {"build": LONG_BUILD_S} if options.build else {}
         self.limits_s = {**LIMITS_S, **long, **options.limits_s}
         self.ahead: dict[Environment, dict[str, prebuilt.Module]] = {}
-        self.workers: dict[str, Worker] = {}
+        self.workers: dict[str, Worker | Team] = {}
         self.spoilt: dict[Environment, str] = {}
         self.quarantine = ""
 
@@ -68,7 +75,7 @@ class Crew:
     ) -> Told:  # fmt: skip
         """One trial in a process that no other uses, and that has ended when this returns; `prefix` is a tool's."""
         limits_s = {stage: slower * limit for stage, limit in self.limits_s.items()}
-        worker = self._worker(built, variables or {}, prefix)
+        worker = self._worker(built, planned, variables or {}, prefix)
         try:
             told = worker.run({**self._command(planned), **more}, limits_s, self._heard)
             worker.close(limits_s["done"])
@@ -77,12 +84,14 @@ class Crew:
         return told
 
     def _told(self, planned: Planned, built: Built, place: str, more: Mapping[str, Any]) -> Told:
+        if place in self.workers and self.workers[place].size != planned.size:
+            self.close(place)
         warm = place in self.workers
-        worker = self.workers.setdefault(place, self.workers.get(place) or self._worker(built))
+        worker = self.workers.setdefault(place, self.workers.get(place) or self._worker(built, planned))
         told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
         if warm and not told.began:  # what ended the process is not this trial's doing
             self.progress.say("the process ended between two trials; the next has a new one")
-            worker = self.workers[place] = self._worker(built)
+            worker = self.workers[place] = self._worker(built, planned)
             told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
         if told.worker_over:
             del self.workers[place]
@@ -100,8 +109,8 @@ class Crew:
             ready = side_by_side.map(lambda place: self._ready(*first[place]), can)
         self.workers.update({place: each for place, each in zip(can, ready, strict=True) if each})
 
-    def _ready(self, planned: Planned, built: Built) -> Worker | None:
-        worker = self._worker(built)
+    def _ready(self, planned: Planned, built: Built) -> Worker | Team | None:
+        worker = self._worker(built, planned)
         told = worker.run({**self._command(planned), "ready": True}, self.limits_s)
         return None if told.worker_over else worker
 
@@ -111,7 +120,7 @@ class Crew:
             self.workers.pop(place) for place in places or tuple(self.workers) if place in self.workers
         ]
         with ThreadPoolExecutor() as side_by_side:
-            list(side_by_side.map(Worker.close, leaving))
+            list(side_by_side.map(lambda each: each.close(), leaving))
 
     def close_others(self, place: str) -> bool:
         """End all workers but this one; whether there were any."""
@@ -124,19 +133,52 @@ class Crew:
         while self.workers:
             self.workers.popitem()[1].kill()
 
+    def compile(self, wanted: Sequence[tuple[Planned, Built]]) -> None:
+        """What kernels compile, for all environments at once; what fails here fails again in its trial, and is told."""
+        workers = [self._start(built, planned, among=len(wanted))({}) for planned, built in wanted]
+        commands = [{**self._command(planned), "build_only": True} for planned, _ in wanted]
+        with ThreadPoolExecutor(len(wanted)) as threads:
+            try:
+                pairs = zip(workers, commands, strict=True)
+                for done in [threads.submit(_once, *each, self.limits_s) for each in pairs]:
+                    done.result()
+            except BaseException:
+                for worker in workers:
+                    worker.stop()
+                raise
+
     def _worker(
-        self, built: Built, variables: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
-    ) -> Worker:
+        self,
+        built: Built,
+        planned: Planned,
+        variables: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+    ) -> Worker | Team:
+        start = self._start(
+            built, planned, variables or {}, prefix, planned.size.world if planned.size else 1
+        )
+        return Team(start, planned.size) if planned.size else start({})
+
+    def _start(
+        self,
+        built: Built,
+        planned: Planned,
+        variables: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        among: int = 1,
+    ) -> Callable[[Mapping[str, str]], Worker]:
+        """Starts a worker with some more variables; the memory there is goes `among` so many."""
         memory_mb = self.options.memory_mb
         if memory_mb is None:
             import psutil
 
-            memory_mb = int(psutil.virtual_memory().available * 0.8 / 2**20)
-        return Worker(built.python, {**self._variables(built), **(variables or {})}, memory_mb, prefix)
+            memory_mb = int(psutil.virtual_memory().available * 0.8 / 2**20 / among)
+        here = {**self._variables(built, self.cards[: planned.ranks]), **(variables or {})}
+        return lambda more: Worker(built.python, {**here, **more}, memory_mb, prefix)
 
-    def _variables(self, built: Built) -> dict[str, str]:
+    def _variables(self, built: Built, cards: Sequence[gpus.Gpu]) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        chosen = {"CUDA_VISIBLE_DEVICES": self.gpu.uuid} if self.gpu else {}
+        chosen = {"CUDA_VISIBLE_DEVICES": ",".join(card.uuid for card in cards)} if cards else {}
         return {**kept, **chosen, **built.variables}
 
     def _command(self, planned: Planned) -> dict[str, Any]:
@@ -168,6 +210,8 @@ class Crew:
             return f"the GPU is not used any more: {self.quarantine}"
         if why := forensics.missing(planned):
             return why
+        if planned.device == "cuda" and planned.ranks > len(self.cards):
+            return f"{planned.ranks} GPUs are needed, {_count(len(self.cards))} here"
         if fresh and not self.spoilt.get(built.environment):
             self.spoilt[built.environment] = environments.changed(built)
         if problem := self.spoilt.get(built.environment):
@@ -181,18 +225,20 @@ class Crew:
         self, planned: Planned, built: Built, told: Told, judgement: Judgement
     ) -> tuple[Told, Judgement]:
         if judgement.outcome in CRASHES and planned.device == "cuda":
-            self._canary(built, judgement)
+            self._canaries(planned, built, judgement)
         return told, judgement
 
-    def _canary(self, built: Built, after: Judgement) -> None:
-        """After a crash the GPU must prove itself in a fresh process before it is used again."""
-        problem = canary.sing(built.python, self._variables(built))
-        if problem:
+    def _canaries(self, planned: Planned, built: Built, after: Judgement) -> None:
+        """After a crash each GPU must prove itself in a fresh process before it is used again."""
+        places = [self._variables(built, [card]) for card in self.cards[: planned.ranks]]
+        with ThreadPoolExecutor(max(1, len(places))) as threads:
+            problems = list(filter(None, threads.map(partial(canary.sing, built.python), places)))
+        for problem in problems[:1]:
             self.quarantine = f"{problem[:200]} (canary after: {after.detail[:200]})"
             self.progress.say(f"The GPU failed its canary and is left alone: {self.quarantine}")
 
     def judged(self, planned: Planned, told: Told, built: Built) -> Judgement:
-        return judge(
+        judgement = judge(
             Facts(
                 stage=told.stage,
                 told=told.facts,
@@ -210,11 +256,21 @@ class Crew:
                 versions={**built.inherited, **built.packages},
             )
         )
+        return replace(judgement, detail=f"{told.who}: {judgement.detail}") if told.who else judgement
 
     def floor_us(self, planned: Planned) -> float | None:
         with contextlib.suppress(Exception):  # a user's function; it was sound when the plan was made
             return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
         return None
+
+
+def _once(worker: Worker, command: Mapping[str, Any], limits_s: Mapping[str, float]) -> None:
+    worker.run(command, limits_s)
+    worker.close()
+
+
+def _count(cards: int) -> str:
+    return f"{cards} {'is' if cards == 1 else 'are'}"
 
 
 def _from_outside(told: Told) -> bool:

@@ -36,6 +36,8 @@ def is_sanitized(planned: Planned) -> bool:
 
 def missing(planned: Planned) -> str:
     """What must be installed before this trial can run; empty where nothing is missing."""
+    if is_sanitized(planned) and planned.size:
+        return "trials of several ranks are not run under compute-sanitizer"
     return ABSENT if is_sanitized(planned) and coredump.tool("compute-sanitizer") is None else ""
 
 

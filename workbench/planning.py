@@ -14,12 +14,14 @@ from types import ModuleType
 from typing import Any
 
 from workbench import kernels
+from workbench.ends import Size
 from workbench.environments import Environment
-from workbench.gpus import UNITS, Gpu
+from workbench.gpus import AMOUNTS, UNITS, Gpu
 from workbench.results import MODES as MODES
 from workbench.results import Trial, check_modes, read_json
 
 MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
+MOST_RANKS = 64
 READ_LIMIT_S, WAS_READ = 30, 77
 READ = """
 import contextlib, itertools, os, sys
@@ -55,6 +57,17 @@ class Planned:
     kernel: Kernel
     environment: Environment
     device: str | None
+
+    @property
+    def size(self) -> Size | None:
+        """Of the team that runs it, where its case says that it takes several ranks."""
+        case = self.trial.case
+        return Size(case["ranks"], case.get("bystanders", 0)) if "ranks" in case else None
+
+    @property
+    def ranks(self) -> int:
+        """How many take part, each on a GPU of its own."""
+        return self.size.ranks if self.size else 1
 
 
 def plan(
@@ -154,7 +167,7 @@ def _check_cost(module: ModuleType, case: dict[str, Any], name: str) -> None:
     except Exception as problem:
         said = f"{type(problem).__name__}: {problem}"[:300]
         raise ValueError(f"kernel {name}: cost of {str(case)[:200]} raises {said}") from problem
-    amounts = [cost.get("bytes", 0), cost.get("flops", 0)] if isinstance(cost, Mapping) else [None]
+    amounts = [cost.get(each, 0) for each in AMOUNTS] if isinstance(cost, Mapping) else [None]
     if not all(_is_number(amount) for amount in amounts):
         raise ValueError(
             f"kernel {name}: cost of {str(case)[:200]} is {str(cost)[:200]}, not bytes and flops"
@@ -194,9 +207,20 @@ def _plain(cases: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
         raise ValueError(f"the cases of {name} are not plain JSON: {problem}") from problem
     if not all(isinstance(case, dict) for case in plain):
         raise ValueError(f'the cases of {name} must be a list of objects, such as [{{"tokens": 16}}]')
+    for case in plain:
+        _check_ranks(case, name)
     if any(len(json.dumps(case)) > LONGEST_CASE for case in plain):
         raise ValueError(f"a case of {name} is longer than {LONGEST_CASE} characters")
     return plain
+
+
+def _check_ranks(case: Mapping[str, Any], name: str) -> None:
+    for key, least in (("ranks", 1), ("bystanders", 0)):
+        count = case.get(key, least)
+        if not isinstance(count, int) or isinstance(count, bool) or not least <= count <= MOST_RANKS:
+            raise ValueError(
+                f"a case of {name} has {key} {count!r}: a whole number from {least} to {MOST_RANKS}"
+            )
 
 
 def hash_of(file: Path) -> str:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench import __version__
 from workbench.environments import BuildError, Built
-from workbench.gpus import Gpu
+from workbench.gpus import Gpu, links
 from workbench.judge import Judgement
 from workbench.planning import Planned
 from workbench.prebuilt import Module
@@ -33,8 +33,12 @@ def result(
     run: str,
     attempt: int,
     ahead: Mapping[str, Module],
+    cards: Sequence[Gpu] = (),
 ) -> Result:
-    """The Result of an attempt; attempt 0 is the line of a plan and says little of where it would run."""
+    """The Result of an attempt; attempt 0 is the line of a plan and says little of where it would run.
+
+    `cards` are all that the ranks of the trial had, where there were several.
+    """
     ok = judgement.outcome == Outcome.OK
     return Result(
         trial=planned.trial,
@@ -54,7 +58,9 @@ def result(
         stdout=scrub(_kept(told.stdout)),
         kernel_hash=planned.kernel.hash,
         inputs_hash=str(told.facts.get("inputs_hash", "")),
-        provenance=_provenance(planned, built, gpu) if attempt else {"environment": {"hash": _hash(built)}},
+        provenance={**_provenance(planned, built, gpu), **_cards(cards)}
+        if attempt
+        else {"environment": {"hash": _hash(built)}},
     )
 
 
@@ -131,6 +137,12 @@ def _provenance(planned: Planned, built: Built | BuildError, gpu: Gpu | None) ->
             "memory_gib": gpu.memory_gib,
         }
     return facts
+
+
+def _cards(cards: Sequence[Gpu]) -> dict[str, Any]:
+    if len(cards) < 2:
+        return {}
+    return {"gpus": [card.uuid_hash for card in cards], "topology": links(cards)}
 
 
 def _environment(planned: Planned, built: Built | BuildError) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ class Run:
         self.built: dict[Environment, Built | BuildError] = {}
         self.stored = self._load()
         self.progress = Progress(len(self.planned), options.quiet)
-        self.crew = Crew(gpu, options, self.progress)
+        self.crew = Crew(gpu, options, self.progress, self._beside())
 
     def __call__(self) -> Summary:
         began = time.monotonic()
@@ -47,6 +47,7 @@ class Run:
             with self._alone():
                 self.stored = self._load()  # with what another run has added while we waited
                 todo = self._todo()
+                self._compile_all(todo)
                 self.progress.expect(len(todo))
                 self._run_all(todo)
         except KeyboardInterrupt:
@@ -63,7 +64,20 @@ class Run:
     def _alone(self) -> contextlib.AbstractContextManager[None]:
         if self.gpu is None or not any(each.device == "cuda" for each in self.planned):
             return contextlib.nullcontext()
-        return locks.hold(f"gpu-{self.gpu.uuid_hash}", self.options.wait, self.progress.say)
+        return self._all_locks()
+
+    def _beside(self) -> list[gpus.Gpu]:
+        """The cards that trials of several ranks need beside the first one."""
+        most = max((each.ranks for each in self.planned if each.device == "cuda"), default=1)
+        return gpus.beside(self.options.gpu_index, most - 1) if most > 1 and self.gpu else []
+
+    @contextlib.contextmanager
+    def _all_locks(self) -> Iterator[None]:
+        """Of all cards, in one order for everybody, so that no two runs wait for each other."""
+        with contextlib.ExitStack() as locked:
+            for name in sorted(f"gpu-{card.uuid_hash}" for card in self.crew.cards):
+                locked.enter_context(locks.hold(name, self.options.wait, self.progress.say))
+            yield
 
     # What there is to do
 
@@ -162,6 +176,20 @@ class Run:
                     self._finish(planned, Told(stage="install"), self._not_built(built))
             else:
                 self._run_environment(built, mine)
+
+    def _compile_all(self, todo: Sequence[Planned]) -> None:
+        """For several environments at once, where kernels say what they compile; a single one compiles in its trial."""
+        wanted: dict[tuple[Environment, str], tuple[Planned, Built]] = {}
+        for each in todo:
+            built = self.built[each.environment]
+            can_run = each.device == "cpu" or each.ranks <= len(self.crew.cards)
+            if hasattr(each.kernel.module, "build") and can_run and isinstance(built, Built):
+                wanted.setdefault((each.environment, each.kernel.name), (each, built))
+        if len(wanted) > 1:
+            began = time.monotonic()
+            self.progress.say(f"compiling {len(wanted)} kernels' modules, all at once")
+            self.crew.compile(list(wanted.values()))
+            self.summary.seconds["build"] += time.monotonic() - began
 
     @staticmethod
     def _not_built(problem: BuildError) -> Judgement:
@@ -312,8 +340,9 @@ class Run:
         built = self.built[planned.environment]
         gpu = self.gpu if planned.device == "cuda" else None
         clocks = gpus.snapshot(self.options.gpu_index) if gpu and judgement.outcome == Outcome.OK else {}
+        cards = self.crew.cards[: planned.ranks] if gpu else []
         result = records.result(
-            planned, told, judgement, built, gpu, self.id, attempt, self.crew.ahead_of(planned)
+            planned, told, judgement, built, gpu, self.id, attempt, self.crew.ahead_of(planned), cards
         )
         if result.time:
             result.time.update(floor_us=self.crew.floor_us(planned), clocks=clocks)

@@ -10,6 +10,7 @@ import secrets
 import selectors
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class Told:
     undead: int = 0
     stdout: str = ""
     stderr: str = ""
+    who: str = ""  # of several ranks the one that is told of, such as "rank 1 of 2"
 
 
 class Capped:
@@ -74,6 +76,8 @@ class Capped:
 
 class Worker:
     """A warm process of one environment. `run` may be called until it answers with `worker_over`."""
+
+    size: object = None  # of a team of ranks; this is one process alone
 
     def __init__(
         self, python: Path, variables: Mapping[str, str], memory_mb: int = 0, prefix: Sequence[str] = ()
@@ -101,6 +105,7 @@ class Worker:
         for each in theirs:
             os.close(each)
         self.count, self.taken, self.over = 0, 0, False
+        self.ordering = threading.Lock()  # an order of another thread must not meet a closed pipe
         self.heard: Callable[[Mapping[str, Any]], None] = lambda facts: None
         self._listen()
 
@@ -225,7 +230,7 @@ class Worker:
             watch.leave(at)
         told.stages = watch.seconds
         told.facts.update(facts)
-        self.heard(facts)
+        self.heard({**facts, "stage": stage})
 
     def _reported(self, line: bytes, told: Told) -> None:
         facts = json.loads(line)  # the guard is ours
@@ -261,8 +266,15 @@ class Worker:
         self.over = True
 
     def _order(self, order: bytes) -> None:
-        with contextlib.suppress(OSError):
+        with self.ordering, contextlib.suppress(OSError):
             os.write(self.control, order)
+
+    def stop(self) -> None:
+        """End it while another thread is in `run`, which then returns; it may write its stacks first."""
+        if not self.prefix:  # a tool would die of the question
+            self._order(b"s")
+        time.sleep(STACKS_S)
+        self._order(b"k")
 
     def close(self, limit_s: float = LIMITS_S["done"]) -> Told:
         """Let it end by itself; what it did at its end is in `code` and `stderr`."""
@@ -288,9 +300,11 @@ class Worker:
 
     def _forget(self) -> None:
         self.selector.close()
-        for handle in (self.commands, self.facts, self.control, self.report):
-            if handle >= 0:
-                os.close(handle)
+        with self.ordering:
+            for handle in (self.commands, self.facts, self.control, self.report):
+                if handle >= 0:
+                    os.close(handle)
+            self.control = -1
         for stream in (self.guard.stdout, self.guard.stderr):
             if stream:
                 stream.close()

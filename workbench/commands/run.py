@@ -23,6 +23,7 @@ EXAMPLES = """examples:
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --mode sanitized --sanitizer initcheck
   workbench run --bundle plan.zip --results out      # a plan and all it needs, from `workbench bundle`
+  workbench run --kernel allreduce_fusion --environment 'flashinfer==0.6.10.post1 cuda-tile==1.7.0'     # 2 GPUs or more
   workbench run --interleave --arms 2 --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
 """
 
@@ -72,7 +73,13 @@ def _how(add: Any) -> None:
         "past the end, or before the start, of a tensor; sanitized runs under compute-sanitizer; these time nothing",
     )
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
-    add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by index (default: 0)")
+    add(
+        "--gpu",
+        type=int,
+        default=0,
+        metavar="INDEX",
+        help="which GPU, by index (default: 0); several ranks take the next ones too",
+    )
     add(
         "--effort", choices=("quick", "default", "thorough"), default="default", help="how long each is timed"
     )

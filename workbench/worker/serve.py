@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 
-from . import trial
+from . import ranks, trial
 
 MESSAGE_CHARACTERS = 4000
 LIMITS = [number for name, number in sorted(vars(resource).items()) if name.startswith("RLIMIT_")]
@@ -33,6 +33,8 @@ def main(commands_fd, facts_fd):
             if spoilt(before, after):
                 os._exit(0)  # the next trial begins in a process of its own
             before = after
+    trial.KEPT.clear()
+    ranks.leave()
 
 
 def inherited():

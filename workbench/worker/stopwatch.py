@@ -3,12 +3,15 @@
 On a GPU the figure is the device's span by CUPTI's records; CUDA events around the same call are the second
 opinion, and the first where the records are not complete or CUPTI is not to be had. Both with the L2 cache
 overwritten before each call, or `warm`. Host-inclusive time is a figure of its own. `timer` is what was used.
+
+Where several ranks time one call they make the same number of calls in the same order, or the last would wait
+for ever: whatever decides how many is agreed among them.
 """
 
 import contextlib
 import time
 
-from . import activity
+from . import activity, ranks
 
 # At least and at most so many samples, the noise at which to stop, and the wall limit in seconds.
 EFFORTS = {
@@ -65,7 +68,7 @@ def _on_gpu(call, effort, l2, again):
     host_us = _median([_host_once(lambda: _and_wait(call)) for _ in range(HOST_CALLS)])
     launch_us = _median([_launch(call) for _ in range(HOST_CALLS)])
     flush, flush_bytes = _flush(l2)
-    spin_us = min(1.5 * launch_us + 20.0, LONGEST_SPIN_US)
+    spin_us = ranks.largest(min(1.5 * launch_us + 20.0, LONGEST_SPIN_US))
     spin = _spin(spin_us)
     facts = {
         "host_median_us": round(host_us, 3),
@@ -79,7 +82,7 @@ def _on_gpu(call, effort, l2, again):
     try:
         timed = _Recorded(flush, spin, call)
         return {**_facts("cupti", *_until_quiet(timed.batch, effort)), **facts, **timed.facts()}
-    except (activity.Lost, RuntimeError, ImportError, AttributeError) as problem:
+    except activity.Lost as problem:
         samples = _until_quiet(lambda: _events(flush, spin, call), effort)
         return {**_facts("cuda_events", *samples), **facts, "no_cupti": str(problem)[:200]}
 
@@ -91,15 +94,23 @@ class _Recorded:
         self.work, self.busy, self.kernels = (flush, spin, call), [], None
 
     def batch(self):
-        found = activity.samples(*self.work, BATCH)
-        if any(not sample["kernels"] for sample in found):
-            raise activity.Lost("a call without a kernel")
+        found, lost = _samples_or_why_not(*self.work)
+        if not ranks.all_say(not lost):
+            raise activity.Lost(lost or "another rank has none")
         self.busy += [sample["busy_us"] for sample in found]
         self.kernels = found[-1]["kernels"]
         return [sample["span_us"] for sample in found]
 
     def facts(self):
         return {"busy_median_us": round(_median(self.busy), 3), "kernels": self.kernels}
+
+
+def _samples_or_why_not(flush, spin, call):
+    try:
+        found = activity.samples(flush, spin, call, BATCH)
+    except (activity.Lost, RuntimeError, ImportError, AttributeError) as problem:
+        return [], str(problem) or type(problem).__name__
+    return found, "" if all(sample["kernels"] for sample in found) else "a call without a kernel"
 
 
 def _until_quiet(batch, effort):
@@ -109,11 +120,11 @@ def _until_quiet(batch, effort):
     last = time.perf_counter() + wall_s
     while True:
         samples += batch()
-        if len(samples) >= least and noise(samples) <= wanted:
+        if len(samples) >= least and ranks.largest(noise(samples)) <= wanted:
             return samples, noise(samples), "noise"
         if len(samples) >= most:
             return samples, noise(samples), "samples"
-        if time.perf_counter() > last:
+        if ranks.largest(time.perf_counter() > last):
             return samples, noise(samples), "time"
 
 
@@ -157,7 +168,7 @@ def _warm_up(call, seconds=0.02):
     for _ in range(2000):
         call()
         torch.cuda.synchronize()
-        if time.perf_counter() > end:
+        if ranks.largest(time.perf_counter() > end):
             break
 
 

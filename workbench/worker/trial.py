@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from . import artifacts, builds, fence, find, graph, mapping, named, piecewise, poison, tuning, values
+from . import artifacts, builds, fence, find, graph, mapping, named, piecewise, poison, ranks, tuning, values
 
 DEVICE_STAGES = ("build", "prepare", "tune", "first_call", "check", "capture", "replay", "time")
 
@@ -38,6 +38,10 @@ class Stage:
 
 def run(command, stage, tell):
     stage("import")
+    if ranks.bystander():
+        ranks.join(command["device"])
+        stage("done")
+        return
     kernel = load(command["kernel_file"])
     function = find.api(kernel, stage, tell)
     builds.announce(stage, tell, command, Stopped)
@@ -66,7 +70,12 @@ def called(command, kernel, function, stage, tell):
     key = (command["kernel_file"], json.dumps(command["case"], sort_keys=True), command["mode"])
     kept = key in KEPT and not fence.edge(command)
     if not kept:
+        built(command["kernel_file"], kernel, stage)
+        if command.get("build_only"):
+            stage("done")
+            return
         stage("prepare")
+        ranks.join(command["device"])
         KEPT.clear()
         values.release()
         found = ready(command, kernel, function, stage, tell)
@@ -78,6 +87,17 @@ def called(command, kernel, function, stage, tell):
     if found[0] is not None:
         clock(command, found[0], kept, stage, tell)
     stage("done")
+
+
+def built(kernel_file, kernel, stage):
+    """Let the kernel compile what it needs, once a worker: before ranks meet, and under the limit of a build."""
+    if hasattr(kernel, "build") and kernel_file not in BUILT:
+        stage("build")
+        kernel.build()
+        BUILT.add(kernel_file)
+
+
+BUILT: set[str] = set()  # kernel files
 
 
 KEPT: dict[Any, Any] = {}  # at most one: what may be timed, what was told of it, and all that it needs alive
@@ -210,4 +230,4 @@ def right(kernel, result, inputs, tell, name="check"):
     facts = check.compare(got, kernel.reference(inputs), kernel.TOLERANCE)
     facts.update(untouched=untouched, reference_s=round(time.monotonic() - started, 3))
     tell(**{name: json.loads(json.dumps(facts))})
-    return facts["right"]
+    return ranks.all_say(facts["right"])
