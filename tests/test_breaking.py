@@ -678,6 +678,14 @@ def test_a_user_without_a_home(home, monkeypatch):
     records._private.cache_clear()
 
 
+def test_a_traceback_does_not_tell_where_the_checkout_lies():
+    records._private.cache_clear()
+    ours = Path(records.__file__).parents[1]
+    assert records.scrub(f'File "{ours}/workbench/worker/trial.py"') == 'File "workbench/worker/trial.py"'
+    assert records.scrub("/usr/lib/workbench/x.py") == "/usr/lib/workbench/x.py"
+    records._private.cache_clear()
+
+
 def test_a_signature_does_not_tell_who_the_user_is(monkeypatch):
     records._private.cache_clear()
     monkeypatch.setenv("HOME", "/home/some-body")

@@ -203,3 +203,18 @@ def test_made_up_results_can_be_stored(results: Results) -> None:
 
 def _text(results: Results) -> str:
     return repr(evidence.fenced(results))
+
+
+def test_the_instruments_show_what_stopped_and_what_passed():
+    stopped = examples.one("planted", {"side": "after"}, examples.OLD, "illegal_memory_access", mode="fenced")
+    passed = examples.one("planted", {"side": "after"}, examples.OLD, mode="fenced_start")
+    (row,) = evidence.planted(Results((stopped, passed))).rows
+    assert row[1] == "not run" and "illegal_memory_access" in row[2] and "ok" in row[3]
+    assert "benchmarks/planted.py" in repr(evidence.planted(Results()))
+    told = {"fault": {"kernel": "zoo_reads", "by": "core dump"}}
+    fault = examples.one(
+        "gpu_faults", {"how": "<b>"}, examples.OLD, "misaligned_address", mode="eager", forensic=told
+    )
+    (row,) = evidence.zoo(Results((fault,))).rows
+    assert row[0] == "<b>" and row[4] == "zoo_reads (core dump)"
+    assert "<b>" not in evidence.zoo(Results((fault,)))._repr_html_()

@@ -2,13 +2,13 @@ import example_forensics as forensics
 import example_results as examples
 
 from workbench.matrix import Matrix
-from workbench.planned import Aside, forensic, planned
+from workbench.planned import Aside, faulty, forensic, of_libraries, planned
 from workbench.results import Results
 
 
 def dial() -> Results:
     return Results(
-        (examples.one("any", {"dial": 0.01}, examples.OLD), examples.one("k", {"n": 1}, examples.OLD))
+        (examples.one("dial", {"dial": 0.01}, examples.OLD), examples.one("k", {"n": 1}, examples.OLD))
     )
 
 
@@ -39,3 +39,10 @@ def test_problems_and_empty_choices_stay_said() -> None:
         "a torn line",
     )
     assert "none of kernel 'x'" in planned(Results((), (), "12 trials, none of kernel 'x'")).nothing
+
+
+def test_kernels_that_fail_in_known_ways_are_the_proof_of_page_05() -> None:
+    zoo = examples.one("gpu_faults", {"how": "right", "place": 0}, examples.OLD, mode="fenced")
+    found = Results((zoo, *examples.results()))
+    assert list(faulty(found)) == [zoo] and zoo not in tuple(of_libraries(found))
+    assert "1 trials of kernels that fail in known ways" in repr(Aside(found))

@@ -1,7 +1,7 @@
 """Which results are for the matrix and the figures, and which have a page of their own.
 
-The rule: a trial in a forensic mode looks for latent faults and has no say beside planned ones; a kernel whose
-cases have a `dial` is an instrument of the page on measuring, no kernel of a library.
+The rule: a trial in a forensic mode looks for latent faults and has no say beside planned ones; an instrument
+(a kernel of our own by which the workbench itself is proven) is no kernel of a library.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from workbench.results import FORENSIC_MODES, Result, Results
 from workbench.showing.tables import block
 
 FORENSICS, MEASURING = "05_forensics", "04_measuring"
-DIAL = "dial"  # the key of a case by which a kernel is known as an instrument
+DIAL = "dial"  # changes its length by a known share: benchmarks/dial.py
+FAULTY = ("planted", "gpu_faults")  # fail in known ways: tests/kernels/
 
 
 def planned(results: Results) -> Results:
@@ -30,7 +31,17 @@ def is_forensic(result: Result) -> bool:
 
 
 def is_instrument(result: Result) -> bool:
-    return DIAL in result.trial.case
+    return result.trial.kernel in (DIAL, *FAULTY)
+
+
+def of_libraries(results: Results) -> Results:
+    """Attempts at kernels of libraries, in any mode."""
+    return _only(results, lambda result: not is_instrument(result))
+
+
+def faulty(results: Results) -> Results:
+    """Attempts at the instruments that fail in known ways."""
+    return _only(results, lambda result: result.trial.kernel in FAULTY)
 
 
 def _only(results: Results, wanted: Callable[[Result], bool]) -> Results:
@@ -46,10 +57,12 @@ class Aside:
     @property
     def left_out(self) -> list[tuple[str, str]]:
         """What and on which page, for each kind that there is."""
-        fenced = {result.trial for result in self.results if is_forensic(result)}
-        dialled = {result.trial for result in self.results if is_instrument(result)} - fenced
+        proof = {result.trial for result in faulty(self.results)}
+        fenced = {result.trial for result in self.results if is_forensic(result)} - proof
+        dialled = {result.trial for result in self.results if is_instrument(result)} - fenced - proof
         fenced_modes = ", ".join(FORENSIC_MODES)
         found = [(len(fenced), f"in forensic modes ({fenced_modes}), which do not vote", FORENSICS)]
+        found += [(len(proof), "of kernels that fail in known ways, instruments of forensics", FORENSICS)]
         found += [(len(dialled), "of a kernel with a dial, an instrument of the stopwatch", MEASURING)]
         return [(f"{count} trials {what}", page) for count, what, page in found if count]
 

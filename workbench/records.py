@@ -86,7 +86,7 @@ def slug(text: str) -> str:
 
 
 def scrub(text: str) -> str:
-    """The text without this machine's name, this user's name and this user's home."""
+    """The text without this machine's name, this user's name, and the folders of his home and of the workbench."""
     for private, shown in _private():
         text = re.sub(private, shown, text)
     return text
@@ -101,7 +101,9 @@ def _scrubbed(facts: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _private() -> tuple[tuple[str, str], ...]:
     home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where nobody has one
-    found = [(re.escape(home) + r"(?=/|\b)", "~")] if len(home) > 1 else []  # not "/", a container's
+    ours = str(Path(__file__).parents[1])
+    found = [(re.escape(ours) + r"/(?=workbench/|tests/|benchmarks/)", "")] if len(ours) > 1 else []
+    found += [(re.escape(home) + r"(?=/|\b)", "~")] if len(home) > 1 else []  # not "/", a container's
     for name, shown in ((_user(), "USER"), (socket.gethostname(), "HOST")):
         if len(name) > 2 and name not in ("root", "localhost"):
             found.append((rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", shown))

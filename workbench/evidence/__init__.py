@@ -7,6 +7,7 @@ from workbench.evidence.against import against
 from workbench.evidence.attributed import attributed
 from workbench.evidence.canaries import canaries
 from workbench.evidence.fenced import fenced
+from workbench.evidence.instruments import planted, zoo
 from workbench.evidence.located import located
 
-__all__ = ["against", "attributed", "canaries", "fenced", "located"]
+__all__ = ["against", "attributed", "canaries", "fenced", "located", "planted", "zoo"]

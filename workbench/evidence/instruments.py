@@ -1,0 +1,53 @@
+"""Kernels of our own that fail in known ways: does a fence stop them, and does a run survive them?"""
+
+from workbench.evidence.facts import fault
+from workbench.results import Results, Standing
+from workbench.showing import legend
+from workbench.showing.cells import chip
+from workbench.showing.shown import Shown
+from workbench.untrusted import natural, plain
+
+PLANTED, ZOO = "planted", "gpu_faults"
+PLANTED_MODES = ("eager", "fenced", "fenced_start")
+EMPTY = "Nothing of this is stored: `{}` makes it on a machine with a GPU."
+PLANTED_NOTE = (
+    "Each call reads as many bytes past a tensor as `reach` says, on that side. A fence at the end must stop those "
+    "after it, a fence at the start those before it, and neither may stop a call that reads its own."
+)
+ZOO_NOTE = (
+    "In one run, with right trials between; the kernel is named by a further attempt or by the sanitizer."
+)
+
+
+def planted(results: Results) -> Shown:
+    """A row for each planted read, a column for each mode."""
+    rows: dict[str, dict[str, Standing]] = {}
+    for trial, standing in results.only(kernel=[PLANTED]).trials().items():
+        rows.setdefault(trial.label, {})[trial.mode] = standing
+    made = tuple(
+        (plain(label), *(_square(row.get(mode)) for mode in PLANTED_MODES)) for label, row in rows.items()
+    )
+    empty = EMPTY.format("python benchmarks/planted.py")
+    return Shown("Planted reads", ("read", *PLANTED_MODES), made, empty, PLANTED_NOTE)
+
+
+def zoo(results: Results) -> Shown:
+    """A row for each way to fail: how it ended, at which stage, and the GPU kernel that was named."""
+    found = results.only(kernel=[ZOO])
+    named = {trial: fault([each for each in found if each.trial == trial]) for trial in found.trials()}
+    rows = [
+        (plain(trial.case.get("how", "")), plain(trial.mode, 30), _square(standing), plain(standing.result.stage, 30),
+         f"{known.kernel} ({known.by})" if (known := named[trial]) else "-")
+        for trial, standing in found.trials().items()
+    ]  # fmt: skip
+    heads = ("it", "mode", "it ended", "stage", "GPU kernel")
+    ordered = tuple(sorted(rows, key=lambda row: (row[1] == "sanitized", natural(row[0]))))
+    return Shown("Faults of our own", heads, ordered, EMPTY.format("pytest tests/test_gpu_zoo.py"), ZOO_NOTE)
+
+
+def _square(standing: Standing | None) -> str:
+    if standing is None:
+        return "not run"
+    result = standing.result
+    sign = f"{legend.sign(result.outcome, result.reason)} {plain(result.reason, 60)}"
+    return chip(result.outcome, f"{sign} ({standing.agree} of {standing.tried})")
