@@ -13,8 +13,8 @@ def text(verdict: Verdict, more: Sequence[Part] = ()) -> str:
     answer, *others = [*parts(verdict), *more]
     shown = [_shown(part) for part in others if not part.folded]
     folded = [f"  {part.title}" for part in others if part.folded]
-    more = ["\n".join(["also there, with --format markdown or html:", *folded])] if folded else []
-    return "\n\n".join([_shown(answer), *shown, *more])
+    rest = ["\n".join(["also there, with --format markdown or html:", *folded])] if folded else []
+    return "\n\n".join([_shown(answer), *shown, *rest])
 
 
 def _shown(part: Part) -> str:
