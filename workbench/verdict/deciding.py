@@ -170,7 +170,8 @@ def _overall(mine: Sequence[Pair]) -> Overall | None:
     usable = [
         (pair.weight, math.log(pair.change.low), math.log(pair.change.high))
         for pair in mine
-        if pair.change
+        if pair.again is not False
+        and pair.change
         and pair.change.p is not None
         and pair.change.low
         and pair.change.high

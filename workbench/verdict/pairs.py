@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from workbench import gpus
 from workbench.comparison import Change, Direction
 from workbench.comparison.sides import Question, question
-from workbench.results import FORENSIC_MODES, Result, Results, Trial
+from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Trial
 from workbench.untrusted import plain
 from workbench.verdict.ends import End, end, more_often, same_fault, worse
 from workbench.verdict.policy import Policy
@@ -92,6 +92,10 @@ def _families(results: Iterable[Result]) -> dict[str, str]:
 
 def _judged(pair: Pair, speed: Speed | None) -> Pair:
     before, after = pair.before, pair.after
+    if _gone(before, after):
+        return replace(
+            pair, word=Word.BROKEN, why="newly missing; the baseline has it, though it was not run there"
+        )
     if unknown := _unknown(before, after):
         return replace(pair, word=Word.NOT_KNOWN, why=unknown[0], settle=unknown[1])
     assert before and after
@@ -114,6 +118,13 @@ def _judged(pair: Pair, speed: Speed | None) -> Pair:
     return replace(
         pair, word=speed.word, why=speed.why, settle=speed.settle, more=speed.more, change=speed.change
     )
+
+
+def _gone(before: End | None, after: End | None) -> bool:
+    """Whether a function that one side has is not to be found on the other: that takes no device to know."""
+    if before is None or after is None or before.known or not before.result.found:
+        return False
+    return after.result.outcome == Outcome.MISSING and after.result.stage in ("import", "find")
 
 
 def _unknown(before: End | None, after: End | None) -> tuple[str, str] | None:

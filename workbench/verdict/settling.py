@@ -30,8 +30,8 @@ def settling(verdict: Verdict, family: Family) -> list[tuple[str, str]]:
     for pair in family.having(*OPEN):
         if pair.required:
             groups.setdefault(pair.settle or "run", []).append(pair)
-    if not family.pairs:
-        return [("Nothing is stored of it; on such a machine:", command(verdict, []))]
+    if not groups:
+        return [("What is wanted is not there; on such a machine:", command(verdict, []))]
     return [
         (
             f"{len(some)} trial{'s' * (len(some) != 1)}. {_first(key)}",
