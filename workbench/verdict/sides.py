@@ -1,9 +1,13 @@
-"""Which two environments are meant: by their names in the results, a part of them, or none. Pure."""
+"""Which two environments are meant: by their names in the results, a part of them, or none."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from workbench.results import Result, Results
-from workbench.untrusted import natural, plain
+from workbench.showing.tables import block
+from workbench.untrusted import escaped, natural, plain
+from workbench.verdict.deciding import Verdict, judge
+from workbench.verdict.policy import DEFAULT, load_policy
 
 
 def named(results: Results, text: str, *aliases: str) -> str:
@@ -19,6 +23,31 @@ def named(results: Results, text: str, *aliases: str) -> str:
     raise ValueError(
         f"{said} {plain(text)!r} in its name; there are: {', '.join(map(plain, having or there)) or 'none'}"
     )
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Why there is no verdict; shows itself."""
+
+    why: str
+
+    def __repr__(self) -> str:
+        return f"No verdict: {self.why}"
+
+    def _repr_html_(self) -> str:
+        return block(f"<p><strong>No verdict:</strong> {escaped(self.why, 1000)}</p>")
+
+
+def judge_named(
+    results: Results, baseline: str = "", candidate: str = "", current: str = "", policy: str = ""
+) -> Verdict | Nothing:
+    """As a page asks for it; `policy` is a file. Shows itself, also where there are no two environments."""
+    try:
+        sides = two_of(results, baseline, candidate)
+        used = named(results, current) if current else ""
+    except ValueError as problem:
+        return Nothing(str(problem))
+    return judge(results, *sides, used, load_policy(policy) if policy else DEFAULT)
 
 
 def two_of(results: Results, baseline: str = "", candidate: str = "") -> tuple[str, str]:
