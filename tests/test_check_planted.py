@@ -1,11 +1,13 @@
 """Proof by planted regressions: a small wheel, repacked with one change each, checked by the command a user types.
 
 What is timed sleeps instead of computing: a wait is steady where two cores are shared. The planted slowdown is
-50 % of one shape and the margin 15 %; 3 % is proved on a GPU (benchmarks/planted.py), not by a wall clock here.
+50 % of one shape and the margin 15 %; 3 % is proved on a GPU (benchmarks/planted_wheels.py), not by a wall clock here.
 """
 
+import importlib.util
 import json
 import sys
+import zipfile
 from pathlib import Path
 
 import made_wheels
@@ -14,6 +16,7 @@ import pytest
 from workbench import cli
 
 ZOO = Path(__file__).parent / "kernels"
+BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "planted_wheels.py"
 MODULE = """
 import os
 import time
@@ -95,3 +98,30 @@ def test_exactly_what_was_planted_is_named(check, planted):
     called = [each["function"] for each in found["reading"]["called"]]
     assert called == (["planted.rest"] * len(called) if planted == "signature" else [])
     assert bool(called) == (planted == "signature")
+
+
+def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):
+    """benchmarks/planted_wheels.py on a wheel like FlashInfer's: versions of their own, and one file that differs."""
+    spec = importlib.util.spec_from_file_location("planted_benchmark", BENCHMARK)
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    body = "def trtllm_batch_decode_with_kv_cache(query, bmm1_scale):\n    if query:\n"
+    body += f"{benchmark.HERE}        return f(bmm1_scale=bmm1_scale)\n"
+    text = f"def f(bmm1_scale):\n    pass\n\n\n@flashinfer_api\n{body}\n@flashinfer_api\ndef g(bmm1_scale):\n    pass\n"
+    files = {"flashinfer/decode.py": text, "flashinfer/other.py": "x = 1\n"}
+    source = made_wheels.make_wheel(tmp_path, "flashinfer_python", "0.6.11.post1", files)
+    benchmark.main(source, tmp_path / "out")
+    changed = {}
+    for name in benchmark.PLANTED:
+        path = tmp_path / "out" / f"flashinfer_python-0.6.11.post1+{name}-py3-none-any.whl"
+        with zipfile.ZipFile(path) as archive:
+            changed[name] = archive.read("flashinfer/decode.py").decode()
+            compile(changed[name], name, "exec")
+            assert archive.read("flashinfer/other.py") == b"x = 1\n"
+            (metadata,) = (each for each in archive.namelist() if each.endswith("METADATA"))
+            assert f"Version: 0.6.11.post1+{name}\n" in archive.read(metadata).decode()
+    assert changed["repack"] == text
+    assert changed["signature"].count("bmm1_scaling") == 2 and "def g(bmm1_scale)" in changed["signature"]
+    assert changed["slower"].count("k_cache") == 2 and len(set(changed.values())) == len(changed)
+    with pytest.raises(ValueError, match="no place for"):
+        benchmark.planted(text.replace(benchmark.HERE, ""), *benchmark.PLANTED["crash"])

@@ -1,6 +1,6 @@
 """What a check measures: trials that the stored results leave open, by turns, and each regression once more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -17,11 +17,15 @@ from workbench.verdict.word import OPEN
 
 FAULTS_AGAIN = 2  # processes a side in which a fault must come again; a hang costs its whole limit each time
 VISITS = 2
+MOST_TIMES = 3
 
 
 @dataclass(frozen=True)
 class Asked:
-    """`planned` are the trials of both environments that a device here can run, `built` what is known of the two."""
+    """`planned` are the trials of both environments that a device here can run, `built` what is known of the two.
+
+    `specs`: name -> what the user wrote.
+    """
 
     baseline: Environment
     candidate: Environment
@@ -31,9 +35,11 @@ class Asked:
     current: str = ""
     policy: Policy = DEFAULT
     built: Mapping[str, Built] = field(default_factory=dict)
+    specs: Mapping[str, str] = field(default_factory=dict)
 
     def judge(self, results: Results) -> Verdict:
-        return judge(results, self.baseline.name, self.candidate.name, self.current, self.policy)
+        found = judge(results, self.baseline.name, self.candidate.name, self.current, self.policy)
+        return replace(found, specs=self.specs)
 
     @property
     def generations(self) -> int:
@@ -86,6 +92,20 @@ def measure(asked: Asked, todo: Sequence[Planned]) -> Summary:
     return runner.run(todo, asked.gpu, replace(asked.options, interleave=True, again=True))
 
 
+def sharpen(asked: Asked, verdict: Verdict) -> Summary | None:
+    """Trials too close to call, anew with as many processes as would tell, up to three times the planned; or None."""
+    close = [
+        pair for family in verdict.families for pair in family.pairs
+        if pair.word == Word.UNDECIDED and pair.settle == "noise" and pair.required and pair.change
+    ]  # fmt: skip
+    wanted = max((min(pair.change.processes) + pair.more for pair in close if pair.change), default=0)
+    count = min(wanted, MOST_TIMES * asked.generations)
+    todo = _planned(asked, {question(pair.trial) for pair in close})
+    if not todo or count <= asked.generations:
+        return None
+    return runner.run(todo, asked.gpu, replace(asked.options, interleave=True, again=True, generations=count))
+
+
 def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
     """Every regression that a device here can run, once more, as reruns that stand beside the first finding."""
     return [
@@ -103,7 +123,11 @@ def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
 
 
 def _of(asked: Asked, verdict: Verdict, word: Word) -> list[Planned]:
-    wanted: set[Question] = {
-        question(pair.trial) for pair in verdict.regressions if pair.word == word and pair.again is None
-    }
+    return _planned(
+        asked,
+        {question(pair.trial) for pair in verdict.regressions if pair.word == word and pair.again is None},
+    )
+
+
+def _planned(asked: Asked, wanted: Set[Question]) -> list[Planned]:
     return [each for each in asked.planned if question(each.trial) in wanted]

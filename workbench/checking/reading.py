@@ -40,10 +40,14 @@ class Reading:
             for each in self.called
         )
         kinds = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
-        lines = (*self.unread, f"All that differs for callers, by kind: {kinds or 'nothing'}.")
-        title = f"Read, not run: {len(rows)} changes of functions that are called here; no vote"
+        differs = [f"All that differs for callers, by kind: {kinds or 'nothing'}."]
+        lines = (*self.unread, *([] if self.unread and not self.counts else differs))
+        found_here = (
+            f"{len(rows)} changes of functions that are called here" if differs[0] in lines else "nothing"
+        )
+        title = f"Read, not run: {found_here}; no vote"
         heads = ("function", "change", "parameter", "detail")
-        found = [Part(title, lines, heads, rows, folded=not rows)]
+        found = [Part(title, lines, heads, rows, folded=not (rows or self.unread))]
         skewed = tuple(
             (side, plain(each.what, MOST), plain(each.fix, MOST))
             for side, some in self.skews.items()

@@ -65,12 +65,16 @@ def run(options: argparse.Namespace) -> int:
     if options.plan_only or options.dry_run:
         return _show_plan(asked, checking.stored(asked, _stored(options)), options)
     asked, reading = _read(asked, [each.module.API for each in kernels])
+
+    def judged() -> Any:
+        return asked.judge(checking.stored(asked, _stored(options)))
+
     todo = checking.open_pairs(asked, checking.stored(asked, _stored(options)))
     if todo:
         checking.measure(asked, todo)
-    found = asked.judge(checking.stored(asked, _stored(options)))
-    if checking.verify(asked, found):
-        found = asked.judge(checking.stored(asked, _stored(options)))
+        checking.sharpen(asked, judged())
+    checking.verify(asked, judged())
+    found = judged()
     code = _verdict.show(found, options, reading.parts(), reading=reading.facts())
     if options.site:
         _pages(found, options)
@@ -90,7 +94,8 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
     if options.current and not current:
         raise ValueError(f"--current is one of the two, written as it is there: not {options.current!r}")
     here = tuple(each for each in planned if each.device)
-    return checking.Asked(baseline, candidate, here, gpu, given, current, policy), kernels
+    specs = {baseline.name: options.baseline, candidate.name: options.candidate}
+    return checking.Asked(baseline, candidate, here, gpu, given, current, policy, specs=specs), kernels
 
 
 def _sides(options: argparse.Namespace) -> tuple[Any, Any]:
@@ -166,7 +171,10 @@ def _plan_text(plan: dict[str, Any]) -> str:
         f"                {plan['candidate']}",
         f"measure         {measured}",
         f"time            {plan['seconds']} s by what is stored{unknown}" if plan["open"] else "",
-        "run again       each regression, before it is called one",
+        "again           what is too close to call, with up to three times the processes"
+        if plan["open"]
+        else "",
+        "again           each regression, before it is called one",
         f"then            the verdict{', and pages in ' + plan['site'] if plan['site'] else ''}",
     ]
     return "\n".join(filter(None, lines))

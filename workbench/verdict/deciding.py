@@ -4,8 +4,8 @@ The order: a regression holds whatever else is open; then what is open asks for 
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workbench.results import Results
@@ -72,6 +72,9 @@ class Verdict:
     policy: Policy
     families: tuple[Family, ...]
     results: Results
+    specs: Mapping[str, str] = field(
+        default_factory=dict
+    )  # name -> what a user wrote for it, where that is known
 
     @property
     def answer(self) -> Answer:

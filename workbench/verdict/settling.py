@@ -49,7 +49,10 @@ def command(verdict: Verdict, some: Sequence[Pair], *options: str) -> str:
         if len(names) <= MOST_KERNELS
         else []
     )
-    sides = [spec(verdict.results, name) for name in (verdict.baseline, verdict.candidate)]
+    sides = [
+        verdict.specs.get(name) or spec(verdict.results, name)
+        for name in (verdict.baseline, verdict.candidate)
+    ]
     current = ["--current", sides[1]] if verdict.current == verdict.candidate else []
     return shlex.join(["workbench", "check", *sides, *current, *chosen, *options])
 
