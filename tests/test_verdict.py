@@ -277,7 +277,7 @@ def test_a_function_that_is_gone_is_known_without_a_gpu():
     assert judged(never_seen).answer == Answer.NEED_DATA
 
 
-@pytest.mark.parametrize("mode", ["fenced", "fenced_start", "sanitized", "compiled"])
+@pytest.mark.parametrize("mode", ["fenced", "fenced_start", "piecewise+fenced", "sanitized", "compiled"])
 def test_latent_and_compiled_facts_stand_beside(mode):
     found = judged([*timed(), *both("ok", "illegal_memory_access", mode=mode)])
     assert found.answer == Answer.BUMP

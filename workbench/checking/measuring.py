@@ -39,7 +39,8 @@ class Asked:
 
     def judge(self, results: Results) -> Verdict:
         found = judge(results, self.baseline.name, self.candidate.name, self.current, self.policy)
-        return replace(found, specs=self.specs)
+        locks = {name: built.provenance() for name, built in self.built.items()}
+        return replace(found, specs=self.specs, locks=locks)
 
     @property
     def generations(self) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import doctor, drift
-from workbench.drift.tree import open_tree
+from workbench.drift.tree import Tree
 from workbench.environments import BuildError, Built
 from workbench.untrusted import plain
 from workbench.verdict.parts import Part
@@ -81,7 +81,7 @@ def examine(baseline: Built, candidate: Built, apis: Sequence[str]) -> Reading:
         if lacking:
             unread.append(f"{top} has no files to read in the {' and the '.join(lacking)}.")
             continue
-        old, new = (drift.Library(open_tree(folder)) for folder in folders.values() if folder)
+        old, new = (drift.Library(Tree(folder.parent, only=top)) for folder in folders.values() if folder)
         counts.update(row.change for row in drift.drift(old, new))
         called += [row for api in mine for row in _of(old, new, api)]
     return Reading(tuple(called), counts, _skews(sides), tuple(unread))

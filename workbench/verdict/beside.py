@@ -32,7 +32,10 @@ def question_answered(rows: list[difference.Row]) -> str:
 def locks(verdict: Verdict) -> tuple[str, list[difference.Row]]:
     """The question answered, and the rows that differ."""
     every = difference.locks_of(verdict.results)
-    before, after = (difference.newest(every, name) for name in (verdict.baseline, verdict.candidate))
+    before, after = (
+        difference.newest(every, name) or verdict.locks.get(name)
+        for name in (verdict.baseline, verdict.candidate)
+    )
     if before is None or after is None:
         return "What differs between the two is not known: a side has no lock.", []
     rows = difference.difference(before, after)

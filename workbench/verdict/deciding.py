@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from workbench.results import Results
 from workbench.untrusted import natural, plain
@@ -72,9 +73,9 @@ class Verdict:
     policy: Policy
     families: tuple[Family, ...]
     results: Results
-    specs: Mapping[str, str] = field(
-        default_factory=dict
-    )  # name -> what a user wrote for it, where that is known
+    # By name, where it is known: what the user wrote, and the lock as it was built here.
+    specs: Mapping[str, str] = field(default_factory=dict)
+    locks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def answer(self) -> Answer:

@@ -46,7 +46,7 @@ class Pair:
 
 def votes_at_all(mode: str) -> bool:
     """Latent faults and what was only compiled stand beside a verdict."""
-    return mode.partition("+")[0] not in (*FORENSIC_MODES, "compiled")
+    return not {mode, *mode.split("+")} & {*FORENSIC_MODES, "compiled"}
 
 
 def pairs(results: Results, baseline: str, candidate: str, policy: Policy) -> list[Pair]:
