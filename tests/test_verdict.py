@@ -386,7 +386,8 @@ def test_a_policy_that_is_wrong_is_refused_by_name(tmp_path, written, says):
 
 
 def test_the_documented_policy_is_the_default_but_for_its_examples(tmp_path):
-    from workbench.verdict.policy import DEFAULT, LOOKS
+    from workbench.commands._verdict import LOOKS
+    from workbench.verdict.policy import DEFAULT
 
     (tmp_path / "p.toml").write_text(LOOKS.partition("\n")[2])
     read = load_policy(tmp_path / "p.toml")

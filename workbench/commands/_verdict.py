@@ -9,6 +9,19 @@ from typing import Any
 from workbench.commands._shared import FINE, FOUND, TOO_LITTLE
 
 FORMATS = ("table", "markdown", "json", "html")
+LOOKS = """a policy file, all of it optional (the values shown are the default, but for families and tables):
+  rule = "default"         # quick, default or thorough: how a difference in time gets its word
+  margin = 0.01            # a share: what counts as the same (default: the rule's, twice that below 20 us)
+  slower = 0.0             # one trial may become so much slower
+  slower_overall = 0.01    # and so much all trials of a GPU family together, by their weights
+  families = ["SM90"]      # those that decide; others are shown (default: all that have results)
+  [[weight]]               # kernel, mode and case say which trials; the last that fits counts, and 1 without any
+  kernel = "trtllm_attention"
+  case = { batch = 64 }
+  weight = 3               # 0: shown, has no vote
+  [[required]]             # trials that must have an answer (default: all that have a weight)
+  kernel = "trtllm_attention"
+"""
 POLICY_HELP = "which trials count, how much, and how much slower one may become: a TOML file (below)"
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from workbench.commands import _verdict
 from workbench.commands import run as run_command
 from workbench.commands._shared import FINE, load_results
-from workbench.verdict.policy import LOOKS
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -24,7 +23,7 @@ EXAMPLES = f"""examples:
 without a GPU the verdict is from stored results; what is open is measured where there is one, by turns
 0 is BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA
 
-{LOOKS}"""
+{_verdict.LOOKS}"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,6 @@ import sys
 
 from workbench.commands import _verdict
 from workbench.commands._shared import load_results
-from workbench.verdict.policy import LOOKS
 
 EXAMPLES = f"""examples:
   workbench compare --baseline flashinfer==0.6.8.post1 --candidate flashinfer==0.6.11.post1
@@ -15,7 +14,7 @@ EXAMPLES = f"""examples:
 an environment is named as in the results, by a part of that name, or as `run --environment` takes it
 0 is BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA
 
-{LOOKS}"""
+{_verdict.LOOKS}"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ from workbench.verdict.facts import facts
 from workbench.verdict.markdown import markdown
 from workbench.verdict.page import html
 from workbench.verdict.pairs import VERIFIED, Pair
-from workbench.verdict.policy import DEFAULT, LOOKS, Policy, load_policy
+from workbench.verdict.policy import DEFAULT, Policy, load_policy
 from workbench.verdict.sides import judge_named, named, two_of
 from workbench.verdict.text import text
 from workbench.verdict.word import Word
 
 __all__ = [
-    "DEFAULT", "LOOKS", "VERIFIED", "Answer", "Family", "Pair", "Policy", "Verdict", "Word", "facts", "html", "judge",
+    "DEFAULT", "VERIFIED", "Answer", "Family", "Pair", "Policy", "Verdict", "Word", "facts", "html", "judge",
     "judge_named", "load_policy", "markdown", "named", "text", "two_of",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The policy: which trials count, how much, and how much slower one may become. A small TOML file, checked by key.
 
-Everything may be left out; what is left out is as in `DEFAULT`.
+Everything may be left out; what is left out is as in `DEFAULT`. `workbench compare --help` shows a whole one.
 """
 
 import tomllib
@@ -11,20 +11,6 @@ from typing import Any
 
 from workbench.comparison import RULES, Rule
 from workbench.results import Trial
-
-LOOKS = """a policy file, all of it optional (the values shown are the default, but for families and tables):
-  rule = "default"         # quick, default or thorough: how a difference in time gets its word
-  margin = 0.01            # a share: what counts as the same (default: the rule's, twice that below 20 us)
-  slower = 0.0             # so much slower than the margin's word says may one trial become
-  slower_overall = 0.01    # and so much all trials of a GPU family together, by their weights
-  families = ["SM90"]      # those that decide; others are shown (default: all that have results)
-  [[weight]]               # kernel, mode and case say which trials; the last that fits counts, and 1 without any
-  kernel = "trtllm_attention"
-  case = { batch = 64 }
-  weight = 3               # 0: shown, has no vote
-  [[required]]             # trials that must have an answer (default: all that have a weight)
-  kernel = "trtllm_attention"
-"""
 
 
 @dataclass(frozen=True)
