@@ -82,7 +82,7 @@ def check(place, monkeypatch, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", NAMED)
-def test_exactly_what_was_planted_is_named(check, planted):
+def test_exactly_what_was_planted_is_named(check, place, planted):
     code, out = check(planted, "--json")
     found = json.loads(out)
     (family,) = found["families"]
@@ -98,6 +98,8 @@ def test_exactly_what_was_planted_is_named(check, planted):
     called = [each["function"] for each in found["reading"]["called"]]
     assert called == (["planted.rest"] * len(called) if planted == "signature" else [])
     assert bool(called) == (planted == "signature")
+    stored = "".join(file.read_text() for file in (place / "r").rglob("*.jsonl"))
+    assert "planted-1.0+base-py3-none-any.whl" in stored and f"{place}/planted-1.0" not in stored
 
 
 def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):

@@ -109,18 +109,12 @@ def sharpen(asked: Asked, verdict: Verdict) -> Summary | None:
 
 def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
     """Every regression that a device here can run, once more, as reruns that stand beside the first finding."""
-    return [
-        runner.run(
-            some,
-            asked.gpu,
-            replace(asked.options, interleave=True, again=True, rerun=VERIFIED, generations=count),
-        )
-        for some, count in (
-            (_of(asked, verdict, Word.BROKEN), FAULTS_AGAIN),
-            (_of(asked, verdict, Word.SLOWER), asked.generations),
-        )
-        if some
-    ]
+    again = replace(asked.options, interleave=True, again=True, purpose=VERIFIED, reruns=False)
+    found = (
+        (FAULTS_AGAIN, _of(asked, verdict, Word.BROKEN)),
+        (asked.generations, _of(asked, verdict, Word.SLOWER)),
+    )
+    return [runner.run(some, asked.gpu, replace(again, generations=count)) for count, some in found if some]
 
 
 def _of(asked: Asked, verdict: Verdict, word: Word) -> list[Planned]:
