@@ -46,16 +46,6 @@ SHOWING = (
     "findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison",
     "ceilings", "evidence", "planned", "reported", "trust",
 )  # fmt: skip
-    "findings",
-    "matrix",
-    "figures",
-    "report",
-    "versions",
-    "sources",
-    "difference",
-    "comparison",
-    "verdict",
-)
 MEASURING = (
     "cluster",
     "runner",
