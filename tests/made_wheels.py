@@ -1,5 +1,7 @@
-"""Tiny wheels for the tests of drift and call sites: the parameter lists of real functions, and empty bodies."""
+"""Tiny wheels: of real functions' parameter lists and empty bodies, to be read; and such as can be installed."""
 
+import base64
+import hashlib
 import zipfile
 from pathlib import Path
 
@@ -225,6 +227,29 @@ def wheel(
             archive.writestr(f"{package}/{file}", text)
         archive.writestr(f"{name}-{version}.dist-info/METADATA", "\n".join(metadata) + "\n")
     return path
+
+
+def make_wheel(
+    folder: Path, name: str, version: str, files: dict[str, str], requires: tuple[str, ...] = ()
+) -> Path:
+    """Writes a wheel that can be installed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"
+    wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    placed = dict(files)
+    placed[f"{info}/METADATA"] = metadata + "".join(f"Requires-Dist: {each}\n" for each in requires)
+    placed[f"{info}/WHEEL"] = wheel
+    rows = []
+    for path, text in placed.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        rows.append(f"{path},sha256={digest},{len(text.encode())}")
+    placed[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]) + "\n"
+    target = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(target, "w") as archive:
+        for path, text in placed.items():
+            archive.writestr(path, text)
+    return target
 
 
 def old_and_new(folder: Path) -> tuple[Path, Path]:

@@ -1,7 +1,5 @@
 """Environments, built for real with uv from small wheels made here; no network but for the marked test."""
 
-import base64
-import hashlib
 import importlib.util
 import json
 import os
@@ -12,32 +10,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from made_wheels import make_wheel
 
 from workbench.environments import BuildError, Environment, build, changed, parse, repack
 from workbench.environments.installer import decisive, redact
 from workbench.environments.lock import CACHES
-
-
-def make_wheel(
-    folder: Path, name: str, version: str, files: dict[str, str], requires: tuple[str, ...] = ()
-) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    info = f"{name}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"
-    wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    placed = dict(files)
-    placed[f"{info}/METADATA"] = metadata + "".join(f"Requires-Dist: {each}\n" for each in requires)
-    placed[f"{info}/WHEEL"] = wheel
-    rows = []
-    for path, text in placed.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-        rows.append(f"{path},sha256={digest},{len(text.encode())}")
-    placed[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]) + "\n"
-    target = folder / f"{name}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(target, "w") as archive:
-        for path, text in placed.items():
-            archive.writestr(path, text)
-    return target
 
 
 def flashinfer(

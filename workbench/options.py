@@ -29,6 +29,7 @@ class Options:
     l2: str = "cold"
     sanitizer: str = "memcheck"  # what the mode `sanitized` looks for
     reruns: bool = True  # further attempts at what has crashed, to say where
+    purpose: str = ""  # why these attempts are made beyond a plan: they are stored as reruns and do not count
     part: str = ""  # a folder below `results` for the lines of this run alone, where other nodes write, too
     patience_s: float = 0.0  # after a death from outside: what ended the worker may be about to end us
 

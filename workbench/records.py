@@ -150,10 +150,15 @@ def _cards(cards: Sequence[Gpu]) -> dict[str, Any]:
 def _environment(planned: Planned, built: Built | BuildError) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "name": planned.environment.name,
-        "requirements": list(planned.environment.requirements),
+        "requirements": [_carried(each) for each in planned.environment.requirements],
         "hash": _hash(built),
     }
     return facts | built.provenance() if isinstance(built, Built) else facts
+
+
+def _carried(requirement: str) -> str:
+    """A wheel by its file's name: its folder is this machine's own."""
+    return Path(requirement).name if requirement.startswith("/") else requirement
 
 
 def _variables() -> dict[str, str]:

@@ -344,6 +344,7 @@ class Run:
         result = records.result(
             planned, told, judgement, built, gpu, self.id, attempt, self.crew.ahead_of(planned), cards
         )
+        result = replace(result, rerun=self.options.purpose)
         if result.time:
             result.time.update(floor_us=self.crew.floor_us(planned), clocks=clocks)
         file = self.options.results / self.options.part / records.place(planned, built, gpu)

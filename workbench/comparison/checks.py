@@ -77,7 +77,12 @@ def notes(before: Gathered, after: Gathered) -> list[str]:
 
 
 def by_host(timed: Gathered, others: dict[Question, Gathered], asked: Question) -> bool:
-    """Whether the time may hold the host's work; `others` are the side's other trials at the same place."""
+    """Whether the time may hold the host's work; `others` are the side's other trials at the same place.
+
+    On the CPU the host's work is what is measured.
+    """
+    if asked[3] == "cpu":
+        return False
     timers = timed.said("timer")
     if not timers & set(HOST_TIMERS):
         return False

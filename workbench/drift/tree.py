@@ -18,12 +18,16 @@ LARGEST = 8_000_000  # bytes of a source file that is still read
 
 @dataclass
 class Tree:
-    """`name` and `version` as its metadata say; `prefix` are the packages that the root itself lies in."""
+    """`name` and `version` as its metadata say; `prefix` are the packages that the root itself lies in.
+
+    `only` is the one package of a folder that is meant, where the folder has many.
+    """
 
     root: Path
     name: str = ""
     version: str = ""
     prefix: tuple[str, ...] = ()
+    only: str = ""
     archive: zipfile.ZipFile | None = field(default=None, repr=False)
 
     @property
@@ -38,7 +42,7 @@ class Tree:
         if self.root.is_file():
             return {self.root.name: self.root.stat().st_size}
         found = {}
-        for path in self.root.rglob("*"):
+        for path in (self.root / self.only).rglob("*"):
             inside = path.relative_to(self.root)
             if not SKIPPED.intersection(inside.parts) and path.is_file():
                 found[inside.as_posix()] = path.stat().st_size

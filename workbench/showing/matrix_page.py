@@ -136,4 +136,5 @@ def _square(square: Standing | None, prefix: str, shown: set[str]) -> str:
     split = f" flaky also-{legend.other(square).value}" if square.flaky else ""
     shown_as = f"<b>{legend.letters(square)}</b> {legend.word(square)}"
     dagger = f' <a class="dagger" href="#{prefix}-marked">{legend.MARK}</a>' if legend.mark(square) else ""
-    return f'<td class="o-{kind}{split}"><a href="#{prefix}-{goal}">{shown_as}</a>{dagger}</td>'
+    place = f' id="t{square.result.trial.id}"'  # what a verdict leads to
+    return f'<td{place} class="o-{kind}{split}"><a href="#{prefix}-{goal}">{shown_as}</a>{dagger}</td>'

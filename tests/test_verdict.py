@@ -1,0 +1,410 @@
+"""The verdict: vetoes before speed, what is not known is no pass, and the edges of both. No process, no GPU."""
+
+import re
+
+import pytest
+from process_times import NEW, OLD, attempt, times
+
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial
+from workbench.verdict import (
+    Answer,
+    Policy,
+    Word,
+    facts,
+    html,
+    judge,
+    load_policy,
+    markdown,
+    named,
+    text,
+    two_of,
+)
+from workbench.verdict.policy import Choice
+
+SM90 = {"uuid_hash": "c0ffee", "sm": "9.0"}
+
+
+def timed(before=1.0, after=1.0, n=5, case=None, **facts):
+    """Both sides right in `n` processes, at 100 us times a factor."""
+    sides = ((OLD, before), (NEW, after))
+    return [
+        with_sm(attempt(name, time_us, generation, case=case or {"tokens": 1}, **facts))
+        for name, factor in sides
+        for generation, time_us in enumerate((times(factor) * 3)[:n], start=1)
+    ]
+
+
+def with_sm(result, sm="9.0"):
+    gpu = result.provenance.get("gpu", {})
+    return Result(**{**vars(result), "provenance": {**result.provenance, "gpu": {**gpu, "sm": sm}}})
+
+
+def ended(environment, reason, generation=1, case=None, mode="graph", gpu="Example GPU A", **facts):
+    trial = Trial("example", case or {"tokens": 2}, mode, environment, gpu)
+    known = {"environment": {"name": environment, "hash": environment}, "gpu": SM90}
+    given = {"run": "run 1", "arm": "a", "provenance": known, "stage": "check"} | facts
+    return Result(trial, outcome=OUTCOME_OF_REASON[reason], reason=reason, generation=generation, **given)
+
+
+def both(before, after, **facts):
+    return [ended(OLD, before, **facts), ended(NEW, after, **facts)]
+
+
+def judged(attempts, policy=None, current=""):
+    return judge(Results(tuple(attempts)), OLD, NEW, current, policy or Policy())
+
+
+def word(attempts, policy=None, **case):
+    (found,) = (
+        pair
+        for family in judged(attempts, policy).families
+        for pair in family.pairs
+        if pair.trial.case == (case or {"tokens": 2})
+    )
+    return found.word
+
+
+def test_no_worse_is_a_bump_and_slower_holds():
+    assert judged(timed()).answer == Answer.BUMP
+    assert judged(timed(after=0.9)).answer == Answer.BUMP
+    found = judged(timed(after=1.05))
+    assert found.answer == Answer.HOLD
+    assert [pair.word for pair in found.regressions] == [Word.SLOWER]
+
+
+def test_the_words_are_keep_and_revert_where_the_candidate_is_in_use():
+    assert judged(timed(), current=NEW).answer == Answer.KEEP
+    assert judged(timed(after=1.05), current=NEW).answer == Answer.REVERT
+    with pytest.raises(ValueError, match="one of the two"):
+        judged(timed(), current="example 3")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["segfault_abort", "hang_timeout", "wrong_numbers", "measurement_invalid", "no_kernel_for_config", "api_changed",
+     "oom", "unknown", "not_exercised"],
+)  # fmt: skip
+def test_each_new_fault_is_a_veto_whatever_was_gained(reason):
+    found = judged([*timed(after=0.5), *both("ok", reason)])
+    assert found.answer == Answer.HOLD
+    assert [pair.word for pair in found.regressions] == [Word.BROKEN]
+
+
+def test_the_same_fault_on_both_sides_holds_no_pin_and_is_shown():
+    found = judged([*timed(), *both("wrong_numbers", "wrong_numbers", detail="worst row off by 0.5")])
+    assert found.answer == Answer.BUMP
+    assert "1 unchanged fault" in text(found)
+
+
+def test_a_fault_of_another_stage_is_another_fault():
+    changed = [ended(OLD, "unknown", stage="build"), ended(NEW, "unknown", stage="first_call")]
+    assert word([*timed(), *changed]) == Word.CHANGED
+    assert judged([*timed(), *changed]).answer == Answer.BUMP
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ("no_kernel_for_config", "wrong_numbers", Word.BROKEN),  # a clean refusal that became garbage
+        ("api_changed", "segfault_abort", Word.BROKEN),
+        ("illegal_memory_access", "wrong_numbers", Word.BROKEN),
+        ("wrong_numbers", "illegal_memory_access", Word.CHANGED),
+        ("illegal_memory_access", "no_kernel_for_config", Word.CHANGED),
+        ("illegal_memory_access", "misaligned_address", Word.CHANGED),
+    ],
+)
+def test_a_different_fault_votes_only_where_it_harms_more(before, after, wanted):
+    assert word(both(before, after)) == wanted
+
+
+def test_a_fault_traced_to_another_kernel_is_another_fault():
+    traced = [
+        ended(name, "illegal_memory_access", forensic={"fault": {"kernel": kernel}})
+        for name, kernel in ((OLD, "a"), (NEW, "b"))
+    ]
+    assert word(traced) == Word.CHANGED
+    assert word([ended(OLD, "illegal_memory_access"), traced[1]]) == Word.UNCHANGED
+
+
+INFRASTRUCTURE = [
+    *(reason for reason, outcome in OUTCOME_OF_REASON.items() if outcome == Outcome.NOT_RUN),
+    "not_built", "oom_host", "channel_corrupted",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", INFRASTRUCTURE)
+def test_what_the_machine_did_is_neither_a_pass_nor_a_fault(reason):
+    found = judged([*timed(), *both("ok", reason)])
+    assert found.answer == Answer.NEED_DATA
+    assert "1 not known" in text(found).split("what would settle it")[0]
+    assert "workbench check" in text(found)
+    assert judged([*timed(after=1.1), *both("ok", reason)]).answer == Answer.HOLD
+
+
+def test_a_version_that_cannot_be_had_is_a_fault_and_a_network_that_is_down_is_none():
+    gone = "there is no version of example==2 in the package index"
+    assert word(both("ok", "not_built", detail=gone)) == Word.BROKEN
+    for detail in (
+        "the package index cannot be reached: dns error",
+        f"{gone[:35]} in the folder of wheels",
+        "",
+    ):
+        assert word(both("ok", "not_built", detail=detail)) == Word.NOT_KNOWN
+
+
+def test_a_slow_compiler_is_no_hang():
+    assert word(both("ok", "hang_timeout", stage="build")) == Word.NOT_KNOWN
+
+
+def test_without_any_pair_there_is_no_answer():
+    assert judged([]).answer == Answer.NEED_DATA
+    alone = [each for each in timed() if each.trial.environment == OLD]
+    assert judged(alone).answer == Answer.NEED_DATA
+    assert "not planned" in markdown(judged(alone))
+
+
+def test_faults_of_both_sides_alone_speak_for_nothing():
+    assert judged(both("wrong_numbers", "wrong_numbers")).answer == Answer.NEED_DATA
+
+
+def test_a_trial_right_on_both_sides_that_was_never_timed_together_is_open():
+    found = judged(both("ok", "ok"))
+    assert found.answer == Answer.NEED_DATA
+    assert "not measured by turns" in text(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ((0, 5), (1, 5), Word.NOT_KNOWN),  # the baseline would hide one in five with 33 %
+        ((0, 5), (3, 5), Word.BROKEN),
+        ((0, 1), (1, 1), Word.BROKEN),
+        ((1, 2), (1, 1), Word.UNCHANGED),
+        ((1, 5), (2, 5), Word.UNCHANGED),
+        ((1, 8), (8, 8), Word.BROKEN),
+        ((2, 5), (0, 5), Word.MENDED),
+    ],
+)
+def test_a_fault_of_some_processes_is_new_only_where_the_other_side_would_have_shown_it(
+    before, after, wanted
+):
+    attempts = [
+        ended(name, "wrong_numbers" if number <= faults else "ok", generation=number)
+        for name, (faults, every) in ((OLD, before), (NEW, after))
+        for number in range(1, every + 1)
+    ]
+    assert word(attempts) == wanted
+
+
+def test_visits_of_one_process_are_one():
+    twice = [ended(OLD, "ok", visit=visit) for visit in (1, 2)] + [
+        ended(NEW, "ok", visit=1),
+        ended(NEW, "oom", visit=2),
+    ]
+    (pair,) = judged(twice).families[0].pairs
+    assert (pair.before.processes, pair.after.processes, pair.after.faults) == (1, 1, 1)
+
+
+def test_too_few_processes_ask_for_more_and_say_how_many():
+    found = judged(timed(n=1))
+    assert found.answer == Answer.NEED_DATA
+    assert re.search(r"workbench check .* --generations 5", text(found))
+
+
+def test_noise_that_leaves_no_room_for_a_slowdown_is_enough():
+    wide = [0.90, 1.0, 0.91, 0.99, 0.93]
+    attempts = [
+        with_sm(attempt(name, 100 * factor, generation))
+        for name, factors in ((OLD, [1.0, 1.001, 0.999, 1.0, 1.002]), (NEW, wide))
+        for generation, factor in enumerate(factors, start=1)
+    ]
+    (pair,) = judged(attempts).families[0].pairs
+    assert pair.change.verdict == "AMBIGUOUS"
+    assert pair.word == Word.NOT_SLOWER
+    assert judged(attempts, Policy(slower=0.05)).answer == Answer.BUMP
+
+
+def test_a_host_timed_call_is_judged_by_its_graph_and_is_open_without():
+    host = dict(time={"timer": "cuda_events"}, mode="eager")
+    alone = judged(timed(**host))
+    assert alone.answer == Answer.NEED_DATA and "--mode graph" in text(alone)
+    words = {pair.trial.mode: pair.word for pair in judged([*timed(**host), *timed()]).families[0].pairs}
+    assert words == {"eager": Word.UNTIMED, "graph": Word.SAME}
+
+
+def test_weights_and_margins_are_the_policys():
+    mixed = [*timed(case={"tokens": 1}, after=0.9), *timed(case={"tokens": 2}, after=1.04)]
+    assert judged(mixed).answer == Answer.HOLD
+    assert judged(mixed, Policy(slower=0.05)).answer == Answer.BUMP
+    heavy = Policy(slower=0.05, weight=(Choice(case={"tokens": 2}, weight=9),))
+    found = judged(mixed, heavy)
+    assert found.answer == Answer.HOLD and "All trials together are slower" in text(found)
+    without = Policy(weight=(Choice(case={"tokens": 2}, weight=0),))
+    assert judged(mixed, without).answer == Answer.BUMP
+    assert "1 without a vote" in text(judged(mixed, without))
+
+
+def test_required_trials_alone_must_have_an_answer_where_the_policy_names_them():
+    attempts = [*timed(), *both("ok", "missing_cubin")]
+    assert judged(attempts, Policy(required=(Choice(case={"tokens": 1}),))).answer == Answer.BUMP
+    nowhere = judged(timed(), Policy(required=(Choice(kernel="other"),)))
+    assert nowhere.answer == Answer.NEED_DATA and "Required, and not there: other" in text(nowhere)
+
+
+def test_each_family_has_its_answer_and_one_that_is_wanted_and_absent_is_said():
+    second = [with_sm(each, "10.0") for each in timed(after=1.1, gpu="Example GPU B", card="beef")]
+    found = judged([*timed(), *second])
+    assert {family.name: family.answer for family in found.families} == {"SM90": "BUMP", "SM100": "HOLD"}
+    assert found.answer == Answer.HOLD
+    only = judged([*timed(), *second], Policy(families=("SM90", "SM120")))
+    assert {family.name: str(family.answer) for family in only.families if family.votes} == {
+        "SM90": "BUMP", "SM120": "NEED DATA",
+    }  # fmt: skip
+    assert only.answer == Answer.NEED_DATA
+
+
+def test_a_machine_without_a_gpu_makes_no_family_beside_one_that_has():
+    without = both("not_run", "not_run", gpu="none", provenance={})
+    assert [family.name for family in judged([*timed(), *without]).families] == ["SM90"]
+    assert [family.name for family in judged(without).families] == ["no GPU"]
+
+
+def test_a_function_that_is_gone_is_known_without_a_gpu():
+    told = dict(gpu="none", provenance={}, stage="find")
+    gone = [ended(OLD, "not_run", found={"api": "example.f"}, **told), ended(NEW, "api_changed", **told)]
+    assert judged([*timed(), *gone]).answer == Answer.HOLD
+    never_seen = [ended(OLD, "not_run", **told), gone[1]]
+    assert judged(never_seen).answer == Answer.NEED_DATA
+
+
+@pytest.mark.parametrize("mode", ["fenced", "fenced_start", "piecewise+fenced", "sanitized", "compiled"])
+def test_latent_and_compiled_facts_stand_beside(mode):
+    found = judged([*timed(), *both("ok", "illegal_memory_access", mode=mode)])
+    assert found.answer == Answer.BUMP
+    said = "Compiled and never run" if mode == "compiled" else "latent fault"
+    assert said in markdown(found)
+
+
+def test_equal_arms_are_no_regression_and_give_the_floor():
+    arms = [Result(**{**vars(each), "arm": "b"}) for each in timed()]
+    assert judged([*timed(), *arms]).answer == Answer.BUMP
+    assert judged([*timed(after=1.05), *arms]).answer == Answer.NEED_DATA  # equal arms that are 5 % apart
+    with pytest.raises(ValueError, match="against itself"):
+        judge(Results(tuple(timed())), OLD, OLD)
+
+
+def again(attempts):
+    return [Result(**{**vars(each), "rerun": "verified", "run": "run 2"}) for each in attempts]
+
+
+def test_a_regression_must_come_again_where_it_was_run_again():
+    slower = timed(after=1.05)
+    assert judged(slower).regressions[0].again is None
+    assert judged([*slower, *again(timed(after=1.05))]).regressions[0].again is True
+    undone = judged([*slower, *again(timed())])
+    assert undone.answer == Answer.NEED_DATA and "when run again" in markdown(undone)
+    crash = both("ok", "segfault_abort")
+    assert judged([*crash, *again(crash)]).regressions[0].again is True
+    assert judged([*crash, *again(both("ok", "ok"))]).answer == Answer.NEED_DATA
+    assert judged([*crash, *again(both("ok", "node_lost"))]).regressions[0].again is None
+
+
+def test_different_kernel_files_are_not_compared():
+    sides = [ended(OLD, "ok", kernel_hash="a"), ended(NEW, "wrong_numbers", kernel_hash="b")]
+    assert word(sides) == Word.NOT_KNOWN
+
+
+def test_trials_that_fail_alike_are_one_row():
+    many = [
+        each
+        for tokens in range(7)
+        for each in both("ok", "illegal_memory_access", case={"tokens": tokens}, detail=f"at 0x{tokens:08x}")
+    ]
+    found = markdown(judged(many))
+    assert found.count("newly crashed") == 1 and "7 trials alike" in found
+
+
+HOSTILE = "@someone #12 |x| `y` <img src=x> [a](http://b) www.example \x1b[31m\n## no **bold**"
+
+
+def test_a_comment_mentions_nobody_and_keeps_its_tables():
+    posted = markdown(judged(both("ok", "unknown", detail=HOSTILE, case={HOSTILE: HOSTILE})), "https://pages")
+    found = posted.replace("https://pages/01_crash_matrix.html#t", "")
+    assert not re.search(r"[@#][a-z0-9]|(?<!\\)<img|(?<!\\)`y|://b|www\.e|\x1b", found)
+    assert re.search(r"\[([0-9a-f]{10})\]\(https://pages/01_crash_matrix.html#t\1\)", posted)
+    rows = [line for line in found.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
+    assert "<img" not in html(judged(both("ok", "unknown", detail=HOSTILE)))
+
+
+def test_a_comment_is_never_too_long_and_says_what_it_left_out():
+    many = [
+        each
+        for number in range(1500)
+        for each in both(
+            "ok", "unknown", case={"tokens": number}, detail=f"{'word ' * 60}{chr(97 + number % 26) * number}"
+        )
+    ]
+    found = markdown(judged(many))
+    assert len(found) <= 60_000
+    assert found.startswith("## HOLD") and "left out" in found
+
+
+def test_facts_are_json_and_name_what_decided():
+    import json
+
+    found = json.loads(json.dumps(facts(judged(timed(after=1.05)))))
+    assert found["answer"] == "HOLD"
+    (decided,) = found["families"][0]["deciding"]
+    assert decided["id"] == Trial("example", {"tokens": 1}, "graph", NEW, "Example GPU A").id
+    assert decided["ratio"] == pytest.approx(1.05)
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("margn = 1", "'margn' is not known; there are rule, margin, slower"),
+        (
+            "[[weight]]\nkernal = 'x'\nweight = 1",
+            "'kernal' is not known; there are kernel, mode, case, weight",
+        ),
+        ("[[weight]]\nkernel = 'x'", "without its weight"),
+        ("[[required]]\nweight = 3", "'weight' is not known; there are kernel, mode, case"),
+        ("rule = 'strict'", "no rule 'strict'; there are quick, default, thorough"),
+        ("rule = []", "no rule"),
+        ("slower = 5", "a number from 0 to 1"),
+        ("margin = true", "a number from 0 to 1"),
+        ("families = 'SM90'", "families is a list"),
+        ("weight = 3", r"under a line \[\[weight\]\]"),
+        ("x", "is not TOML"),
+    ],
+)
+def test_a_policy_that_is_wrong_is_refused_by_name(tmp_path, written, says):
+    (tmp_path / "p.toml").write_text(written)
+    with pytest.raises(ValueError, match=says):
+        load_policy(tmp_path / "p.toml")
+
+
+def test_the_documented_policy_is_the_default_but_for_its_examples(tmp_path):
+    from workbench.commands._verdict import LOOKS
+    from workbench.verdict.policy import DEFAULT
+
+    (tmp_path / "p.toml").write_text(LOOKS.partition("\n")[2])
+    read = load_policy(tmp_path / "p.toml")
+    assert (read.rule, read.slower, read.slower_overall) == (
+        DEFAULT.rule,
+        DEFAULT.slower,
+        DEFAULT.slower_overall,
+    )
+    assert read.weight_of(Trial("trtllm_attention", {"batch": 64}, "graph", "e", "g")) == 3
+    assert read.weight_of(Trial("trtllm_attention", {"batch": 6}, "graph", "e", "g")) == 1
+
+
+def test_environments_are_named_by_a_part_that_one_alone_has():
+    results = Results(tuple(timed()))
+    assert named(results, "2") == NEW
+    assert two_of(results) == (OLD, NEW)
+    with pytest.raises(ValueError, match="several environments have 'example' in its name"):
+        named(results, "example")
+    with pytest.raises(ValueError, match="no environment has"):
+        named(results, "none")

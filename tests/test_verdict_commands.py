@@ -1,0 +1,107 @@
+"""`compare` and `check` as a user types them: formats, exit codes, and errors that name the fix. Nothing is run."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from process_times import NEW, OLD
+from test_verdict import both, timed
+
+from workbench import cli
+from workbench.results import save_all
+
+ZOO = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture
+def typed(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        try:
+            code = cli.main([str(word) for word in words])
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("attempts", "code", "answer"),
+    [(timed(), 0, "BUMP"), (timed(after=1.05), 1, "HOLD"), (both("ok", "missing_cubin"), 3, "NEED DATA")],
+)
+@pytest.mark.parametrize("how", ["table", "markdown", "json", "html"])
+def test_the_exit_code_is_the_answer(tmp_path, typed, attempts, code, answer, how):
+    save_all(attempts, tmp_path / "r" / "a.jsonl")
+    got, out, _ = typed("compare", "r", "--baseline", OLD, "--candidate", NEW, "--format", how)
+    assert (got, answer in out) == (code, True)
+
+
+def test_the_candidate_in_use_is_kept_or_reverted(tmp_path, typed):
+    save_all(timed(after=1.05), tmp_path / "r" / "a.jsonl")
+    code, out, _ = typed("compare", "r", "--baseline", "1", "--candidate", "2", "--current", "2", "--json")
+    assert (code, json.loads(out)["answer"]) == (1, "REVERT")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--baseline", OLD, "--candidate", "nobody"), "no environment has 'nobody'"),
+        (("--baseline", OLD, "--candidate", OLD), "against itself"),
+        (("--baseline", OLD, "--candidate", NEW, "--policy", "p.toml"), "'margn' is not known"),
+        (("--baseline", OLD, "--candidate", NEW, "--policy", "none.toml"), "none.toml"),
+        (("--baseline", OLD, "--candidate", NEW, "--mode", "grpah"), "no mode 'grpah'"),
+    ],
+)
+def test_bad_usage_is_named(tmp_path, typed, words, says):
+    save_all(timed(), tmp_path / "r" / "a.jsonl")
+    (tmp_path / "p.toml").write_text("margn = 1")
+    code, _, err = typed("compare", "r", *words)
+    assert code == 2 and says in err
+
+
+def test_a_gpu_without_results_needs_data(tmp_path, typed):
+    save_all(timed(), tmp_path / "r" / "a.jsonl")
+    code, out, _ = typed("compare", "r", "--baseline", OLD, "--candidate", NEW, "--gpu", "B300")
+    assert code == 3 and "workbench check" in out
+
+
+def test_the_policy_is_documented_where_it_is_asked_for(typed):
+    for command in ("compare", "check"):
+        assert "[[weight]]" in typed(command, "--help")[1]
+
+
+def test_a_plan_runs_nothing_and_says_how_much(tmp_path, typed):
+    asked = [
+        "check",
+        sys.executable,
+        "here",
+        "--kernel-file",
+        ZOO / "planted_rest.py",
+        "--plan-only",
+        "--json",
+    ]
+    code, out, _ = typed(*asked)
+    assert code == 0
+    assert json.loads(out) | {"baseline": "", "candidate": ""} == {
+        "baseline": "", "candidate": "", "trials": 1, "open": 1, "processes": 5, "seconds": 0, "of_unknown_time": 1,
+        "site": None,
+    }  # fmt: skip
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("flashinfer==0.6.12", "flashinfer==0.6.12"), "a wheel built anew needs a version of its own"),
+        (("flashinfer==0.6.12", "flashinfer==0.6.13", "--environment", "here"), "leave --environment out"),
+        (("flashinfer==0.6.12", "flashinfer==0.6.13", "--current", "x"), "--current is one of the two"),
+        (("flashinfer", "flashinfer==0.6.13"), "pin it"),
+    ],
+)
+def test_what_check_cannot_use_is_named_before_anything(tmp_path, typed, words, says):
+    code, _, err = typed("check", *words)
+    assert code == 2 and says in err
+    assert not list(tmp_path.iterdir())

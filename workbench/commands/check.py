@@ -1,0 +1,198 @@
+"""Check a candidate against a baseline: read both, measure what is missing, run regressions again, say the verdict."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.commands import _verdict
+from workbench.commands import run as run_command
+from workbench.commands._shared import FINE, load_results
+
+USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
+EXAMPLES = f"""examples:
+  workbench check flashinfer==0.6.8.post1 flashinfer==0.6.11.post1
+  workbench check flashinfer==0.6.8.post1 flashinfer==0.6.11.post1 --plan-only
+  workbench check sglang==0.5.11 sglang==0.5.12 --kernel trtllm_attention --quick --format markdown
+  workbench check old/.venv/bin/python new/.venv/bin/python --policy policy.toml
+  workbench check flashinfer==0.6.8.post1 dist/flashinfer_python-0.6.12-py3-none-any.whl --wheels wheels/
+
+without a GPU the verdict is from stored results; what is open is measured where there is one, by turns
+0 is BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA
+
+{_verdict.LOOKS}"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    run_command.arguments(parser)
+    add = parser.add_argument
+    add(
+        "baseline",
+        metavar="BASELINE",
+        help="a spec as `run --environment` takes it, or an interpreter's path",
+    )
+    add("candidate", metavar="CANDIDATE")
+    add(
+        "--quick",
+        action="store_const",
+        dest="effort",
+        const="quick",
+        help="one process a side: large changes alone",
+    )
+    add("--thorough", action="store_const", dest="effort", const="thorough", help="twelve processes a side")
+    add("--plan-only", action="store_true", help="say what would be done, and how long it would take")
+    add("--site", metavar="DIR", help="write the pages there, too")
+    add("--notebooks", default="notebooks", metavar="DIR", help="of the pages (default: notebooks)")
+    add(
+        "--also",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="more folders of stored results to judge by",
+    )
+    _verdict.verdict_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA."""
+    from workbench import checking
+
+    asked, kernels = _asked(options)
+    if options.plan_only or options.dry_run:
+        return _show_plan(asked, checking.stored(asked, _stored(options)), options)
+    asked, reading = _read(asked, [each.module.API for each in kernels])
+
+    def judged() -> Any:
+        return asked.judge(checking.stored(asked, _stored(options)))
+
+    todo = checking.open_pairs(asked, checking.stored(asked, _stored(options)))
+    if todo:
+        checking.measure(asked, todo)
+        checking.sharpen(asked, judged())
+    checking.verify(asked, judged())
+    found = judged()
+    code = _verdict.show(found, options, reading.parts(), reading=reading.facts())
+    if options.site:
+        _pages(found, options)
+    return code
+
+
+def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """What is asked, with the trials that a device here can run; and the kernels."""
+    from workbench import checking, gpus, planning
+
+    kernels, policy, gpu = run_command._kernels(options), _verdict.policy_of(options), gpus.here(options.gpu)
+    baseline, candidate = _sides(options)
+    planned = planning.plan(kernels, [baseline, candidate], options.mode or planning.MODES, gpu)
+    given = replace(run_command._options(options), quiet=options.json or options.format == "json")
+    policy = replace(policy, rule=given.effort) if given.effort != "default" else policy
+    current = {options.baseline: baseline.name, options.candidate: candidate.name}.get(options.current, "")
+    if options.current and not current:
+        raise ValueError(f"--current is one of the two, written as it is there: not {options.current!r}")
+    here = tuple(each for each in planned if each.device)
+    specs = {baseline.name: options.baseline, candidate.name: options.candidate}
+    return checking.Asked(baseline, candidate, here, gpu, given, current, policy, specs=specs), kernels
+
+
+def _sides(options: argparse.Namespace) -> tuple[Any, Any]:
+    from workbench import environments
+
+    if options.environment:
+        raise ValueError("the environments are BASELINE and CANDIDATE; leave --environment out")
+    stacks = environments.load_stacks(options.stacks) if options.stacks else {}
+    baseline, candidate = (
+        environments.choose(spec, stacks, options.python, as_of=options.as_of, torch=options.torch)
+        for spec in (options.baseline, options.candidate)
+    )
+    if baseline.name == candidate.name:
+        raise ValueError(
+            f"both are called {baseline.name}: a wheel built anew needs a version of its own, such as 0.6.12+mine"
+        )
+    return baseline, candidate
+
+
+def _stored(options: argparse.Namespace) -> Any:
+    own = [options.results] if Path(options.results).is_dir() else []
+    folders = [*own, *options.also, *(["results"] if Path("results").is_dir() else [])]
+    return load_results(list(dict.fromkeys(folders)))
+
+
+def _read(asked: Any, apis: Sequence[str]) -> tuple[Any, Any]:
+    """Both environments built and read; what cannot be built is said, and is an outcome where it is measured."""
+    from workbench import checking, environments
+
+    built, unread = {}, []
+    for each in (asked.baseline, asked.candidate):
+        try:
+            built[each.name] = environments.build(
+                each, folder=asked.options.environments_folder, wheels=asked.options.wheels, progress=_aside
+            )
+        except environments.BuildError as problem:
+            unread.append(f"{each.name} cannot be built: {problem}.")
+    asked = replace(asked, built=built)
+    if unread:
+        return asked, checking.Reading(unread=tuple(unread))
+    return asked, checking.examine(built[asked.baseline.name], built[asked.candidate.name], apis)
+
+
+def _show_plan(asked: Any, stored: Any, options: argparse.Namespace) -> int:
+    """Nothing is built for it, so what is stored may be of other contents than will be found."""
+    from workbench import checking
+
+    todo = checking.open_pairs(asked, stored)
+    seconds, unknown = checking.estimate(asked, todo, stored)
+    plan = {
+        "baseline": asked.baseline.name,
+        "candidate": asked.candidate.name,
+        "trials": len(asked.planned) // 2,
+        "open": len(todo) // 2,
+        "processes": asked.generations,
+        "seconds": round(seconds),
+        "of_unknown_time": unknown // 2,
+        "site": options.site,
+    }
+    print(json.dumps(plan, indent=1) if options.json else _plan_text(plan))
+    return FINE
+
+
+def _plan_text(plan: dict[str, Any]) -> str:
+    measured = (
+        f"{plan['open']} of {plan['trials']} trials are open; both sides by turns, {plan['processes']} processes each"
+        if plan["trials"]
+        else "nothing: no GPU here, and no kernel that runs on the CPU; the verdict is from stored results"
+    )
+    unknown = f"; nothing is stored of {plan['of_unknown_time']} of them" if plan["of_unknown_time"] else ""
+    lines = [
+        f"build and read  {plan['baseline']}",
+        f"                {plan['candidate']}",
+        f"measure         {measured}",
+        f"time            {plan['seconds']} s by what is stored{unknown}" if plan["open"] else "",
+        "again           what is too close to call, with up to three times the processes"
+        if plan["open"]
+        else "",
+        "again           each regression, before it is called one",
+        f"then            the verdict{', and pages in ' + plan['site'] if plan['site'] else ''}",
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _pages(found: Any, options: argparse.Namespace) -> None:
+    from workbench import report
+
+    folders = [
+        str(Path(folder).resolve())
+        for folder in (options.results, *options.also, "results")
+        if Path(folder).is_dir()
+    ]
+    parameters = {
+        "results": folders, "baseline": found.baseline, "candidate": found.candidate, "current": found.current,
+        "policy": str(Path(options.policy).resolve()) if options.policy else "",
+    }  # fmt: skip
+    _aside(str(report.render_all(Path(options.notebooks), Path(options.site), parameters)))
+
+
+def _aside(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)

@@ -1,0 +1,189 @@
+"""Pairs of a GPU family -> bump or hold (keep or revert, need data), and why. Pure.
+
+The order: a regression holds whatever else is open; then what is open asks for data; only then a pass counts.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from workbench.results import Results
+from workbench.untrusted import natural, plain
+from workbench.verdict.pairs import Pair, pairs
+from workbench.verdict.policy import DEFAULT, Policy
+from workbench.verdict.word import AGAINST, OPEN, PASSED, Word
+
+NOTHING = "nothing stored"
+
+
+class Answer(StrEnum):
+    BUMP = "BUMP"
+    HOLD = "HOLD"
+    KEEP = "KEEP"
+    REVERT = "REVERT"
+    NEED_DATA = "NEED DATA"
+
+
+@dataclass(frozen=True)
+class Overall:
+    """All times of a family together: the weighted geometric mean of candidate over baseline, and its 95 %."""
+
+    ratio: float
+    low: float
+    high: float
+    trials: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.ratio - 1:+.2%} [{self.low - 1:+.2%}, {self.high - 1:+.2%}] over {self.trials} trials"
+
+
+@dataclass(frozen=True)
+class Family:
+    """`why` has a sentence for each thing that decided; `votes` is False for a family the policy does not name."""
+
+    name: str
+    answer: Answer
+    pairs: tuple[Pair, ...]
+    overall: Overall | None
+    why: tuple[str, ...]
+    votes: bool = True
+
+    @property
+    def gpus(self) -> list[str]:
+        return sorted({pair.trial.gpu for pair in self.pairs}, key=natural)
+
+    def having(self, *words: Word) -> list[Pair]:
+        """Those with a vote."""
+        return [pair for pair in self.pairs if pair.word in words and pair.votes]
+
+    def counts(self) -> dict[Word, int]:
+        return {word: len(self.having(word)) for word in Word if self.having(word)}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of a candidate against a baseline. `current` is the one in use; `results` are those it speaks of."""
+
+    baseline: str
+    candidate: str
+    current: str
+    policy: Policy
+    families: tuple[Family, ...]
+    results: Results
+    # By name, where it is known: what the user wrote, and the lock as it was built here.
+    specs: Mapping[str, str] = field(default_factory=dict)
+    locks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> Answer:
+        """The worst of the families that vote."""
+        said = {family.answer for family in self.families if family.votes}
+        order = (Answer.HOLD, Answer.REVERT, Answer.NEED_DATA, Answer.BUMP, Answer.KEEP)
+        return next((each for each in order if each in said), Answer.NEED_DATA)
+
+    @property
+    def regressions(self) -> list[Pair]:
+        return [pair for family in self.families if family.votes for pair in family.having(*AGAINST)]
+
+    def __repr__(self) -> str:
+        from workbench.verdict.text import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from workbench.verdict.page import html
+
+        return html(self)
+
+
+def judge(
+    results: Results, baseline: str, candidate: str, current: str = "", policy: Policy = DEFAULT
+) -> Verdict:
+    """Names are those of environments in the results. `current` empty: the baseline is in use.
+
+    Raises ValueError where both are one environment.
+    """
+    if baseline == candidate:
+        raise ValueError(
+            f"{plain(baseline)} would be judged against itself; `workbench run --arms 2` and page 04 do that"
+        )
+    if current not in ("", baseline, candidate):
+        raise ValueError(f"--current is one of the two: {plain(baseline)}, or {plain(candidate)}")
+    every = pairs(results, baseline, candidate, policy)
+    used = (Answer.KEEP, Answer.REVERT) if current == candidate else (Answer.BUMP, Answer.HOLD)
+    families = [
+        _family(name, [each for each in every if each.family == name], used, policy)
+        for name in _names(every, policy)
+    ]
+    return Verdict(baseline, candidate, current or baseline, policy, tuple(families), results)
+
+
+def _names(every: Sequence[Pair], policy: Policy) -> list[str]:
+    """Those that have pairs or that the policy wants; a machine without a GPU only where there is no other."""
+    there = {pair.family for pair in every}
+    known = {name for name in there if name != "no GPU"} or there or {NOTHING}
+    broken = {"no GPU"} & {pair.family for pair in every if pair.word == Word.BROKEN}
+    return sorted(known | broken | set(policy.families), key=natural)
+
+
+def _family(name: str, mine: Sequence[Pair], used: tuple[Answer, Answer], policy: Policy) -> Family:
+    overall = _overall(mine)
+    against, open_ = _against(mine, overall, policy), _open(mine, policy)
+    passed = sum(pair.word in PASSED and pair.votes for pair in mine)
+    answer = used[1] if against else Answer.NEED_DATA if open_ else used[0]
+    why = against or open_ or [f"{passed} trials are no worse, none is worse"]
+    votes = name in policy.families if policy.families else True
+    return Family(name, answer, tuple(mine), overall, tuple(why), votes)
+
+
+def _against(mine: Sequence[Pair], overall: Overall | None, policy: Policy) -> list[str]:
+    broken = [pair for pair in mine if pair.word == Word.BROKEN and pair.votes]
+    slower = [pair for pair in mine if pair.word == Word.SLOWER and pair.votes]
+    said = [f"{_trials(broken)} broken"] if broken else []
+    said += [f"{_trials(slower)} slower"] if slower else []
+    if overall and overall.low - 1 > policy.slower_overall:
+        said.append(f"all trials together are slower: {overall.text}, allowed {policy.slower_overall:.1%}")
+    return said
+
+
+def _open(mine: Sequence[Pair], policy: Policy) -> list[str]:
+    needed = [pair for pair in mine if pair.required]
+    said = [
+        f"{_trials(those)} {'of which nothing is known' if word == Word.NOT_KNOWN else 'right, and too close to call'}"
+        for word in OPEN
+        if (those := [pair for pair in needed if pair.word == word])
+    ]
+    lacking = [each.text for each in policy.required if not any(each.fits(pair.trial) for pair in mine)]
+    said += [f"required, and not there: {plain(each)}" for each in lacking]
+    if not mine:
+        return said or ["nothing is stored of it"]
+    if not any(pair.word in PASSED and pair.votes for pair in mine) and not said:
+        said.append("no trial is right on both sides, so nothing speaks for the change")
+    return said
+
+
+def _trials(some: Sequence[Pair]) -> str:
+    return f"{len(some)} trial{'s' * (len(some) != 1)}"
+
+
+def _overall(mine: Sequence[Pair]) -> Overall | None:
+    """Half widths are added as independent; only what the comparison's rule lets decide is in it."""
+    usable = [
+        (pair.weight, math.log(pair.change.low), math.log(pair.change.high))
+        for pair in mine
+        if pair.again is not False
+        and pair.change
+        and pair.change.p is not None
+        and pair.change.low
+        and pair.change.high
+        and pair.weight > 0
+    ]
+    if not usable:
+        return None
+    total = sum(weight for weight, _, _ in usable)
+    middle = sum(weight * (low + high) / 2 for weight, low, high in usable) / total
+    half = math.sqrt(sum((weight * (high - low) / 2) ** 2 for weight, low, high in usable)) / total
+    return Overall(math.exp(middle), math.exp(middle - half), math.exp(middle + half), len(usable))

@@ -1,0 +1,180 @@
+"""What is said of a verdict, answer first, as parts that a terminal, a comment and a page show each in its way.
+
+Texts of results are cleaned of control characters here and escaped where they are shown.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.untrusted import plain
+from workbench.verdict import beside
+from workbench.verdict.deciding import Answer, Family, Verdict
+from workbench.verdict.ends import message
+from workbench.verdict.pairs import Pair
+from workbench.verdict.settling import settling
+from workbench.verdict.word import AGAINST, OPEN, Word
+
+HEADS = ("trial", "kernel", "case", "mode", "what")
+CASE, WHAT = 160, 320  # characters
+MOST_NAMED = 5  # of the trials that failed alike
+MEANS = {
+    Answer.BUMP: "move the pin",
+    Answer.HOLD: "leave the pin where it is",
+    Answer.KEEP: "stay on the candidate",
+    Answer.REVERT: "go back to the baseline",
+    Answer.NEED_DATA: "what is stored does not decide",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading, sentences, a table (an entry below the head `trial` is a trial's id), commands; folded: on request."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    commands: tuple[str, ...] = ()
+    folded: bool = False
+
+
+def headline(verdict: Verdict) -> str:
+    """`HOLD: leave the pin where it is`."""
+    return f"{verdict.answer}: {MEANS[verdict.answer]}"
+
+
+def parts(verdict: Verdict) -> list[Part]:
+    return [
+        _answer(verdict),
+        *(part for family in verdict.families for part in _family(verdict, family)),
+        *_beside(verdict),
+    ]
+
+
+def _answer(verdict: Verdict) -> Part:
+    sides = [
+        f"{side} {plain(name)}{' (in use)' if name == verdict.current else ''}"
+        for side, name in (("baseline", verdict.baseline), ("candidate", verdict.candidate))
+    ]
+    said = [
+        f"{_name(family)}: {family.answer}{'' if family.votes else ' (has no vote)'}. {_counts(family)}"
+        for family in verdict.families
+    ]
+    question, _ = beside.locks(verdict)
+    return Part(headline(verdict), (*sides, question, *said))
+
+
+def _name(family: Family) -> str:
+    gpus = [gpu for gpu in map(plain, family.gpus) if gpu not in ("cpu", "none")]
+    return f"{family.name} ({', '.join(gpus)})" if gpus else family.name
+
+
+def _counts(family: Family) -> str:
+    """What decided, and how all trials that have a vote stand; what is not known stands first."""
+    counts = family.counts()
+    order = (*OPEN, *(word for word in Word if word not in OPEN))
+    said = [f"{counts[word]} {word}" for word in order if word in counts]
+    silent = sum(not pair.votes for pair in family.pairs)
+    said += [f"{silent} without a vote"] if silent else []
+    return f"{_sentence(family.why)} Of {len(family.pairs)} trials: {', '.join(said) or 'none'}."
+
+
+def _sentence(why: Sequence[str]) -> str:
+    text = "; ".join(why)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _family(verdict: Verdict, family: Family) -> Iterator[Part]:
+    name = _name(family)
+    against = family.having(*AGAINST)
+    if against:
+        yield Part(f"{name}: what decides", _deciding_lines(family), HEADS, tuple(_grouped(against)))
+    if family.answer == Answer.NEED_DATA:
+        told = settling(verdict, family)
+        yield Part(
+            f"{name}: what would settle it",
+            tuple(what for what, _ in told),
+            commands=tuple(each for _, each in told),
+        )
+    for title, words in (
+        ("not known or too close to call", OPEN),
+        ("faults of both sides; they hold no pin", (Word.CHANGED, Word.UNCHANGED)),
+        ("mended or faster", (Word.MENDED, Word.FASTER)),
+        ("the same, or not slower", (Word.SAME, Word.NOT_SLOWER, Word.UNTIMED)),
+    ):
+        if some := family.having(*words):
+            yield Part(f"{name}: {len(some)} {title}", (), HEADS, tuple(_grouped(some)), folded=True)
+    if silent := [pair for pair in family.pairs if not pair.votes]:
+        yield Part(f"{name}: {len(silent)} without a vote", (), HEADS, tuple(_grouped(silent)), folded=True)
+
+
+def _deciding_lines(family: Family) -> tuple[str, ...]:
+    alone = sum(pair.again is None for pair in family.having(*AGAINST))
+    said = [f"{alone} of them were not run again."] if alone else ["Each came again when it was run again."]
+    return (*said, *([f"All trials together: {family.overall.text}."] if family.overall else []))
+
+
+def _grouped(some: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
+    """A row for all of a kernel that failed alike, and for each other trial."""
+    groups: dict[object, list[Pair]] = {}
+    for pair in some:
+        after = pair.after
+        alike = after is not None and (after.faults or not after.known)
+        key = (
+            (pair.word, pair.trial.kernel, pair.trial.mode, message(after.result))
+            if alike and after
+            else (id(pair),)
+        )
+        groups.setdefault(key, []).append(pair)
+    for members in groups.values():
+        first = members[0]
+        others = [pair.trial.id for pair in members[1 : MOST_NAMED + 1]]
+        more = f"; {len(members)} trials alike, such as {', '.join(others)}" if others else ""
+        why = plain(first.why, WHAT)
+        what = f"{first.word}: {why}" if why else str(first.word)
+        trial = first.trial
+        yield trial.id, plain(trial.kernel), plain(trial.label, CASE), plain(trial.mode), what + more
+
+
+def _beside(verdict: Verdict) -> Iterator[Part]:
+    """Has no vote."""
+    _, rows = beside.locks(verdict)
+    if rows:
+        shown = tuple(
+            (plain(row.package), row.before or "-", row.after or "-", str(row.kind), row.where)
+            for row in rows
+        )
+        yield Part(
+            f"{len(rows)} packages differ",
+            (),
+            ("package", "baseline", "candidate", "kind", "where"),
+            shown,
+            folded=True,
+        )
+    if found := beside.signatures(verdict):
+        yield Part(
+            f"{len(found)} called functions have other parameters",
+            (),
+            ("function", "baseline", "candidate"),
+            tuple(found),
+            folded=True,
+        )
+    if hidden := beside.latent(verdict):
+        heads = ("kernel", "case", "mode", "GPU", "baseline", "candidate")
+        yield Part(
+            f"{len(hidden)} latent faults, found under a guard; they have no vote",
+            (),
+            heads,
+            tuple(hidden),
+            folded=True,
+        )
+    if told := beside.reported(verdict):
+        yield Part(
+            f"{len(told)} reports of others that may apply; they have no vote",
+            (),
+            ("of", "report"),
+            tuple((side, plain(text, WHAT)) for side, text in told),
+            folded=True,
+        )
+    if compiled := beside.compiled(verdict):
+        yield Part("Compiled and never run; has no vote", (compiled,), folded=True)
