@@ -16,7 +16,10 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|$)|
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_VARYING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b|(?:/[\w.+-]+){2,}/|\b\d{3,}\b")
+_VARYING = re.compile(
+    r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b|(?:/[\w.+-]+){2,}/|(?<![\w.])-?\d+\.\d+(?:e[+-]?\d+)?(?![\w.]\w)"
+    r"|\b\d{3,}\b|(?<=\brow )\d+|(?<=\bcolumn )\d+|\d+ (?:elements? )?(?=as far off)"
+)
 
 
 def plain(text: object, longest: int = NAME) -> str:
@@ -43,7 +46,7 @@ def escaped_lines(text: object, longest: int = MESSAGE) -> str:
 
 
 def normalised(message: str) -> str:
-    """A message without what differs from one time to the next: addresses, folders, long numbers."""
+    """A message without what differs from one time to the next: addresses, folders, decimals, long numbers."""
     return _VARYING.sub("…", plain(message, MESSAGE))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from workbench import gpus
 from workbench.comparison import Change, Direction
 from workbench.comparison.sides import Question, question
+from workbench.planned import of_libraries
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Trial
 from workbench.untrusted import plain
 from workbench.verdict.ends import End, end, more_often, same_fault, worse
@@ -51,6 +52,7 @@ def votes_at_all(mode: str) -> bool:
 
 def pairs(results: Results, baseline: str, candidate: str, policy: Policy) -> list[Pair]:
     """Every trial of either side whose mode has a vote, in the order of first appearance."""
+    results = of_libraries(results)
     told = {name: _attempts(results, name) for name in (baseline, candidate)}
     verified = Results(tuple(replace(each, rerun="") for each in results if each.rerun == VERIFIED))
     again = {name: _attempts(verified, name) for name in (baseline, candidate)}
