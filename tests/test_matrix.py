@@ -33,9 +33,9 @@ def test_examples_have_every_outcome() -> None:
 
 def test_every_outcome_has_its_own_look() -> None:
     assert set(legend.LEGEND) == set(Outcome)
-    looks = legend.LEGEND.values()
+    looks = legend.LOOKS.values()
     for names in zip(*((look.letter, look.word, look.meaning, look.colour) for look in looks), strict=True):
-        assert len(set(names)) == len(Outcome)
+        assert len(set(names)) == len(Outcome) + 1
     assert all(len(look.letter) == 1 for look in looks)
 
 
@@ -74,13 +74,13 @@ def test_counts_are_given_once(matrix: Matrix) -> None:
 
 @pytest.mark.parametrize("eyes", SIMULATED)
 def test_colours_stay_apart(eyes: str) -> None:
-    seen = {outcome: _lab(_through(SIMULATED[eyes], look.colour)) for outcome, look in legend.LEGEND.items()}
+    seen = {kind: _lab(_through(SIMULATED[eyes], look.colour)) for kind, look in legend.LOOKS.items()}
     nearest = min(itertools.combinations(seen, 2), key=lambda pair: _apart(seen[pair[0]], seen[pair[1]]))
     assert _apart(seen[nearest[0]], seen[nearest[1]]) > 12, nearest
 
 
 def test_ink_can_be_read() -> None:
-    for look in legend.LEGEND.values():
+    for look in legend.LOOKS.values():
         light, dark = sorted((_luminance(look.colour), _luminance(look.ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, look.word
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from workbench import canary, environments, forensics, gpus, planning, prebuilt
+from workbench import canary, cuobjdump, environments, forensics, gpus, planning, prebuilt
 from workbench.environments import Built, Environment
 from workbench.judge import Facts, Judgement, death, judge
 from workbench.options import Options
@@ -187,7 +187,8 @@ class Crew:
             "case": planned.trial.case,
             "mode": planned.trial.mode,
             "device": planned.device,
-            "sm": self.gpu.sm if self.gpu else "",
+            "sm": planned.sm,
+            "cuobjdump": cuobjdump.find(),
             "effort": self.options.effort,
             "l2": self.options.l2,
             "prebuilt": {name: str(module.file) for name, module in self.ahead_of(planned).items()},
@@ -251,7 +252,7 @@ class Crew:
                 floor_us=self.floor_us(planned),
                 stderr=told.stderr,
                 stdout=told.stdout,
-                sm=self.gpu.sm if self.gpu else "",
+                sm=planned.sm,
                 gpu=planned.trial.gpu,
                 versions={**built.inherited, **built.packages},
             )

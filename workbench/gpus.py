@@ -6,10 +6,15 @@ directions together (900 GB/s for H100 and H200, 1.8 TB/s for Blackwell); here i
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
+
+from workbench.worker.pretence import CARDS
+
+COMPILED_ONLY = "compiled only"
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,16 @@ FAMILIES = {8: "SM8x", 9: "SM90", 10: "SM100", 11: "SM110", 12: "SM120"}
 
 @dataclass(frozen=True)
 class Gpu:
-    """`sm` is the compute capability, such as "9.0"; `uuid` names the card on this machine and is never stored."""
+    """`sm` is the compute capability, such as "9.0"; `uuid` names the card on this machine and is never stored.
+
+    Without a uuid it is no card: an SM that was given, to compile for.
+    """
 
     name: str
     sm: str
-    uuid: str
-    driver: str
-    memory_gib: float
+    uuid: str = ""
+    driver: str = ""
+    memory_gib: float = 0.0
 
     @property
     def uuid_hash(self) -> str:
@@ -115,6 +123,16 @@ def _active_links(pynvml: Any, handle: Any) -> int:
         with contextlib.suppress(pynvml.NVMLError):  # a card has fewer than the most there may be
             active += pynvml.nvmlDeviceGetNvLinkState(handle, link)
     return active
+
+
+def given(sm: str) -> Gpu:
+    """An SM to compile for, without a card; written 90, 9.0, sm_90 or SM90. Raises ValueError that lists them."""
+    digits = re.sub(r"(?i)^sm_?|\.|[af]$", "", sm.strip())
+    written = f"{digits[:-1]}.{digits[-1:]}"
+    if written not in CARDS:
+        known = ", ".join(each.replace(".", "") for each in CARDS)
+        raise ValueError(f"--sm {sm}: there is a stand-in for {known}")
+    return Gpu(f"SM{digits}, {COMPILED_ONLY}", written)
 
 
 def snapshot(index: int = 0) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench import reasons
+from workbench import compiled, reasons
 from workbench.results import OUTCOME_OF_REASON, Outcome
 
 TOO_FAST = 0.97  # of the nominal floor; datasheets are rounded
@@ -79,6 +79,9 @@ def _reason(facts: Facts) -> tuple[str, str]:
 
 
 def _answered(facts: Facts) -> tuple[str, str]:
+    forensic = facts.told.get("forensic")
+    if isinstance(forensic, dict) and (made := forensic.get("compiled") or forensic.get("launched")):
+        return compiled.judge(made, launched="launched" in forensic)
     for name in ("check", "check_changed"):
         check = facts.told.get(name)
         if check is None and name == "check":

@@ -51,12 +51,16 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Planned:
-    """One trial, and what it takes to run it. `device` is "cuda", "cpu", or None where only a look is possible."""
+    """One trial, and what it takes to run it.
+
+    `device` is "cuda", "cpu", "given" for an SM that is compiled for, or None where only a look is possible.
+    """
 
     trial: Trial
     kernel: Kernel
     environment: Environment
     device: str | None
+    sm: str = ""
 
     @property
     def size(self) -> Size | None:
@@ -81,7 +85,13 @@ def plan(
     check_modes(modes)
     chosen = list(chosen)
     return [
-        Planned(_trial(kernel, case, mode, environment, gpu), kernel, environment, _device(kernel, gpu))
+        Planned(
+            _trial(kernel, case, mode, environment, gpu),
+            kernel,
+            environment,
+            _device(kernel, gpu),
+            gpu.sm if gpu else "",
+        )
         for environment in environments
         for kernel in chosen
         for case in kernel.cases
@@ -94,7 +104,9 @@ def _modes(kernel: Kernel, modes: Sequence[str]) -> Sequence[str]:
 
 
 def _device(kernel: Kernel, gpu: Gpu | None) -> str | None:
-    return "cpu" if kernel.on_cpu else ("cuda" if gpu else None)
+    if kernel.on_cpu or gpu is None:
+        return "cpu" if kernel.on_cpu else None
+    return "cuda" if gpu.uuid else "given"
 
 
 def _trial(

@@ -101,8 +101,9 @@ def _scrubbed(facts: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _private() -> tuple[tuple[str, str], ...]:
     home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where nobody has one
-    ours = str(Path(__file__).parents[1])
+    ours, user = str(Path(__file__).parents[1]), str(Path.cwd())
     found = [(re.escape(ours) + r"/(?=workbench/|tests/|benchmarks/)", "")] if len(ours) > 1 else []
+    found += [(re.escape(user) + r"/(?=\.environments/)", "")] if len(user) > 1 else []
     found += [(re.escape(home) + r"(?=/|\b)", "~")] if len(home) > 1 else []  # not "/", a container's
     for name, shown in ((_user(), "USER"), (socket.gethostname(), "HOST")):
         if len(name) > 2 and name not in ("root", "localhost"):

@@ -20,6 +20,7 @@ from workbench.showing.pages import Page
 from workbench.sources import days
 
 PAGE_LIMIT_S = 900  # for a cell of a page made from stored results; measuring has no limit here
+PLAN, RELEASES = "A plan; it shows no stored data.", "From the files of two releases; nothing was run."
 Progress = Callable[[int, int, str], None]
 
 
@@ -87,7 +88,8 @@ def _page(notebook: Path, site: Path, parameters: dict[str, Any], age: str) -> P
     title, sentence, why = notebook.stem, "", ""
     try:
         title, sentence = pages.heading(nbformat.read(notebook, 4), notebook.stem)
-        age = age if "results" in known_parameters(notebook) else "A plan; it shows no stored data."
+        known = known_parameters(notebook)
+        age = age if "results" in known else PLAN if "measure" in known else RELEASES
         executed = execute(notebook, parameters, _limit_s(parameters))
         text = pages.export(executed, title, index=True)
     except Exception as problem:  # whatever a notebook raises, it is that page's trouble alone

@@ -29,7 +29,7 @@ LONGEST_TIME = (
     1e15  # seconds or microseconds: beyond it nothing was measured, and sums leave what a float holds
 )
 MOST_PROBLEMS = 20  # said of one file
-LOCAL = "local"  # results/local/: a user's own runs, beside the committed sets
+APART = {"local", "compiled"}  # below results/: a user's own runs, and what was compiled and not run
 
 
 class Outcome(StrEnum):
@@ -53,6 +53,7 @@ OUTCOME_OF_REASON: Mapping[str, Outcome] = {
     "inconclusive": Outcome.OK,
     "wrong_numbers": Outcome.WRONG,
     "undefined_value": Outcome.WRONG,
+    "does_nothing": Outcome.WRONG,
     "measurement_invalid": Outcome.IMPLAUSIBLE,
     "unsupported_arch": Outcome.UNSUPPORTED,
     "no_kernel_for_config": Outcome.UNSUPPORTED,
@@ -325,12 +326,12 @@ def _append(handle: int, data: bytes) -> None:
 
 
 def load(*folders: str | Path) -> Results:
-    """All attempts under the folders. `local/` below a folder is left out; name it to have it too."""
+    """All attempts under the folders. `local/` and `compiled/` below one are left out; name them to have them too."""
     attempts: list[Result] = []
     problems: list[str] = []
     for folder in map(Path, folders):
         files = sorted(
-            file for file in folder.rglob("*.jsonl") if LOCAL not in file.relative_to(folder).parts
+            file for file in folder.rglob("*.jsonl") if not APART.intersection(file.relative_to(folder).parts)
         )
         for file in files:
             _load_file(file, str(file.relative_to(folder)), attempts, problems)

@@ -168,8 +168,9 @@ class Run:
                 self._explain(planned)
 
     def _one_by_one(self, todo: Sequence[Planned]) -> None:
-        for environment in dict.fromkeys(each.environment for each in todo):
-            mine = [each for each in todo if each.environment == environment]
+        # A process knows one GPU in its life, so it also meets one given SM.
+        for environment, sm in dict.fromkeys((each.environment, each.sm) for each in todo):
+            mine = [each for each in todo if (each.environment, each.sm) == (environment, sm)]
             built = self.built[environment]
             if isinstance(built, BuildError):
                 for planned in mine:

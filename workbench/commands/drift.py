@@ -10,6 +10,7 @@ EXAMPLES = """examples:
   workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
   workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.7.4 --function fp4_quantize --json
   workbench drift --from triton_kernels@sglang-kernel==0.4.2.post1 --to triton_kernels@sglang-kernel==0.4.2.post2
+  workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1 --save results/drift
   workbench drift --from old.whl --to new.whl --function decode.BatchDecodeWithPagedKVCacheWrapper.plan
 """
 QUIET = ("kernel_source_identical",)
@@ -34,6 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
     add("--json", action="store_true", help="a list of changes on stdout")
+    add("--save", metavar="DIR", help="keep that list there, for page 07 (results/drift is what it reads)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,11 +48,25 @@ def run(options: argparse.Namespace) -> int:
         for spec in (options.old, options.new)
     )
     rows = drift.drift(old, new, options.function)
+    if options.save:
+        _say(f"stored as {_save(rows, Path(options.save), old.tree, new.tree)}")
     if options.json:
         print(json.dumps([each.facts() for each in rows], indent=1))
     else:
         _show(rows, f"{old.tree.label} to {new.tree.label}")
     return int(any(each.change not in QUIET for each in rows))
+
+
+def _save(rows: list[Any], folder: Path, *trees: Any) -> Path:
+    from workbench import drifts
+    from workbench.environments.requirement import CARRIED, COMPONENT, SHOWN
+
+    shown = {**SHOWN, CARRIED: COMPONENT}
+    before, after = (f"{shown.get(tree.name, tree.name)} {tree.version}" for tree in trees)
+    file = drifts.file_of(folder, before, after)
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps([each.facts() for each in rows], indent=1) + "\n", encoding="utf-8")
+    return file
 
 
 def _show(rows: list[Any], title: str) -> None:

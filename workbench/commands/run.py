@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   workbench run --environment flashinfer==0.6.8.post1 --wheels wheels/       # no network: a folder of wheels
   workbench run --kernel fp4_quantize --environment flashinfer==0.6.8.post1 --dry-run
   workbench run --kernel trtllm_attention --environment flashinfer==0.6.11.post1 --mode fenced --mode fenced_start
+  workbench run --kernel mxfp4_swiglu --sm 90 --sm 120 --environment 'triton==3.6.0 triton_kernels@sglang-kernel==0.4.5'
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
@@ -72,6 +73,13 @@ def _how(add: Any) -> None:
         help="eager or graph (again for more; default: both); fenced or fenced_start stop the first read or write "
         "past the end, or before the start, of a tensor; sanitized runs under compute-sanitizer; these time nothing",
     )
+    add(
+        "--sm",
+        action="append",
+        default=[],
+        metavar="SM",
+        help="compile for this family, such as 120, and run nothing; no GPU is needed (again for more)",
+    )
     add("--results", default="results/local", metavar="DIR", help="default: results/local")
     add(
         "--gpu",
@@ -117,10 +125,14 @@ def run(options: argparse.Namespace) -> int:
         options = _of_bundle(options)
     from workbench import gpus, planning, runner
 
-    made = _options(options)
-    gpu = gpus.here(options.gpu)
+    made, modes = _options(options), _modes(options)
+    gpu = None if options.sm else gpus.here(options.gpu)
     kernels, environments = _kernels(options), _environments(options)
-    planned = planning.plan(kernels, environments, options.mode or planning.MODES, gpu)
+    planned = [
+        each
+        for target in (map(gpus.given, options.sm) if options.sm else (gpu,))
+        for each in planning.plan(kernels, environments, modes, target)
+    ]
     left_out = [each.name for each in kernels if each.name not in {one.trial.kernel for one in planned}]
     if not planned:
         raise ValueError(f"nothing to run: {_eager_alone(left_out)}")
@@ -155,6 +167,14 @@ def defaults_of_run() -> dict[str, Any]:
     parser = argparse.ArgumentParser()
     arguments(parser)
     return vars(parser.parse_args([]))
+
+
+def _modes(options: argparse.Namespace) -> Sequence[str]:
+    from workbench.results import MODES
+
+    if options.sm and set(options.mode) - {"compiled"}:
+        raise ValueError("--sm is compiled for and not run: its mode is compiled, or leave --mode out")
+    return ["compiled"] if options.sm else options.mode or MODES
 
 
 def _eager_alone(names: Sequence[str]) -> str:

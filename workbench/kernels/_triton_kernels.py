@@ -1,15 +1,16 @@
-"""What `matmul_ogs` of triton_kernels wants besides tensors: weights in its layout, routing, the epilogue.
+"""What triton_kernels' matrix product wants besides tensors: weights in its layout, routing, the epilogue.
 
-Two generations of the library are met, found by asking: one with `triton_kernels.routing`, one with
-ragged metadata in `triton_kernels.tensor`; `reduction_n` is in FusedActivation in the first and in
-FnSpecs in the second. A later one, which has `matmul` and no matmul_ogs, is not covered. `library` is
-the module that holds matmul_ogs.
+Its generations are told apart by asking: one with `triton_kernels.routing`; one with ragged metadata in
+`triton_kernels.tensor`, and `reduction_n` in FnSpecs instead of FusedActivation; one with `matmul` in the
+place of matmul_ogs, operands a, b and c, and layouts that are objects; one that also wants the size of a
+scale's group. `library` is the module that holds the function.
 """
 
+import importlib
 import inspect
 from typing import Any
 
-from . import _routing
+from . import _fp4, _routing
 
 
 def weights(library: Any, packed: Any, exponents: Any) -> tuple[Any, Any]:
@@ -21,14 +22,46 @@ def weights(library: Any, packed: Any, exponents: Any) -> tuple[Any, Any]:
     from triton_kernels.numerics import InFlexData
     from triton_kernels.tensor_details import layout
 
-    values, value_options = layout.make_default_matmul_mxfp4_w_layout(mx_axis=1)
-    scales, scale_options = layout.make_default_matmul_mxfp4_w_scale_layout(mx_axis=1, num_warps=8)
+    axis = 1 if hasattr(library, "matmul_ogs") else -2  # the same one of three
+    values = layout.make_default_matmul_mxfp4_w_layout(mx_axis=axis)
+    scales = layout.make_default_matmul_mxfp4_w_scale_layout(mx_axis=axis, num_warps=8)
     wrapped = tensor.wrap_torch_tensor(torch_tensor=packed.transpose(-2, -1), dtype=tensor.FP4)
-    converted = tensor.convert_layout(tensor=wrapped, layout_cls=values, **value_options)
-    wrapped = tensor.wrap_torch_tensor(torch_tensor=exponents.transpose(-2, -1))
-    scale = tensor.convert_layout(tensor=wrapped, layout_cls=scales, **scale_options)
-    context = library.FlexCtx(rhs_data=InFlexData())
-    return converted, library.PrecisionConfig(weight_scale=scale, flex_ctx=context)
+    converted = _in_layout(wrapped, values)
+    scale = _in_layout(tensor.wrap_torch_tensor(torch_tensor=exponents.transpose(-2, -1)), scales)
+    return converted, _precision(library, scale, library.FlexCtx(rhs_data=InFlexData()))
+
+
+def _in_layout(wrapped: Any, layout: Any) -> Any:
+    from triton_kernels.tensor import convert_layout
+
+    if not isinstance(layout, tuple):
+        return convert_layout(tensor=wrapped, layout=layout)
+    kind, options = layout
+    return convert_layout(tensor=wrapped, layout_cls=kind, **options)
+
+
+def _precision(library: Any, scale: Any, context: Any) -> Any:
+    taken = inspect.signature(library.PrecisionConfig).parameters
+    if "weight_scale" in taken:
+        return library.PrecisionConfig(weight_scale=scale, flex_ctx=context)
+    group = {"b_microblock_size": _fp4.GROUP} if "b_microblock_size" in taken else {}
+    return library.PrecisionConfig(b_mx_scale=scale, flex_ctx=context, **group)
+
+
+def arguments(
+    library: Any, x: Any, weights: Any, bias: Any, chosen: Any, experts: int, y: Any
+) -> dict[str, Any]:
+    """All that the function is called with but the epilogue; `weights` are those of `weights`, with precision."""
+    w, precision = weights
+    both = dict(bias=bias, precision_config=precision)
+    if hasattr(library, "matmul_ogs"):
+        data, gather = routed(library, chosen, experts)
+        return dict(both, x=x, w=w, y=y, routing_data=data, gather_indx=gather)
+    position, rows = _routing.sorted_rows(chosen, experts)
+    source = (position // chosen.shape[1]).int()
+    return dict(
+        both, a=x, b=w, c=y, a_ragged_metadata=_blocks(rows.int(), chosen.numel()), gather_indx=source
+    )
 
 
 def routed(library: Any, chosen: Any, experts: int) -> tuple[Any, Any]:
@@ -67,11 +100,10 @@ def swiglu(library: Any, alpha: float, limit: float) -> Any:
     return library.FusedActivation(specs=specs, fn_args=(alpha, limit), **({} if of_specs else pairs))
 
 
-def persist_on_blackwell(device: Any) -> None:
+def persist_on_blackwell(library: Any, device: Any) -> None:
     """On SM100 the library refuses small shapes unless told to be persistent, as its callers tell it."""
     import torch
 
     if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] == 10:
-        from triton_kernels.matmul_ogs_details import opt_flags
-
+        opt_flags = importlib.import_module(f"{library.__name__}_details.opt_flags")
         opt_flags.update_opt_flags_constraints({"is_persistent": True, "epilogue_subtile": 1})

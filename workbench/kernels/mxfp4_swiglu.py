@@ -13,7 +13,7 @@ groups of 32 to a multiple of four (90 to 92) before the swizzle, as callers lat
 
 TOLERANCE: rounding to bfloat16 gives about 2e-3 a row. Missed: one element of a row that is off by less
 than about half of the row's usual size, or several by less. A limit that is not kept is seen.
-Source: triton_kernels/matmul_ogs.py and swiglu.py.
+Source: triton_kernels/matmul_ogs.py (matmul.py in later copies) and swiglu.py.
 """
 
 import importlib
@@ -22,6 +22,7 @@ from typing import Any
 from . import _draw, _fp4, _routing, _shapes, _triton_kernels
 
 API = "triton_kernels.matmul_ogs.matmul_ogs"
+ALSO = ("triton_kernels.matmul.matmul",)  # what it is called in later copies
 DEVICES = ("cuda",)
 TOLERANCE = 1e-2
 VARIES = ("x",)
@@ -84,13 +85,11 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     if "converted" not in inputs:  # once for all parts of these inputs
         exponents = padded(inputs["exponents"]) if inputs.get("pad_scales") else inputs["exponents"]
         inputs["converted"] = _triton_kernels.weights(library, packed, exponents)
-    weights, precision = inputs["converted"]
-    routing_data, gather = _triton_kernels.routed(library, chosen, len(packed))
-    _triton_kernels.persist_on_blackwell(x.device)
+    _triton_kernels.persist_on_blackwell(library, x.device)
     # Three dimensions, for the earlier generation asks for exactly that.
     y = torch.empty((1, chosen.numel(), packed.shape[1] // 2), dtype=x.dtype, device=x.device)
-    asked = dict(routing_data=routing_data, gather_indx=gather, precision_config=precision)
-    asked.update(x=x, w=weights, bias=inputs["bias"], y=y)
+    given = (x, inputs["converted"], inputs["bias"], chosen, len(packed), y)
+    asked = _triton_kernels.arguments(library, *given)
     asked.update(fused_activation=_triton_kernels.swiglu(library, ALPHA, LIMIT))
 
     def call() -> Any:

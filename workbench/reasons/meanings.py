@@ -22,6 +22,10 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
         "A kernel read memory that nobody had written, or two threads raced for a value: the answer hangs on chance.",
         "Read the kernel at the place named. The tools are strict: some code does so on purpose.",
     ),
+    "does_nothing": (
+        "It was compiled, not run: a kernel of it has no instruction that writes anything.",
+        "Called there it would end without an error and leave its outputs as they were: use another backend.",
+    ),
     "measurement_invalid": (
         "The time cannot be true, or the two times were taken in different ways.",
         "Discard it; check timer, cache state, clocks and tactic, then measure again.",

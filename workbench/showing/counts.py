@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HEAD = 60  # characters of a column heading
 Head = tuple[str, ...]
-_CHIPS = {look.word: (outcome.value, look.letter) for outcome, look in legend.LEGEND.items()}
+_CHIPS = {look.word: (kind, look.letter) for kind, look in legend.LOOKS.items()}
 _CHIPS["flaky"] = ("flaky", legend.FLAKY)
 
 

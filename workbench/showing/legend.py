@@ -49,8 +49,19 @@ LEGEND: dict[Outcome, Look] = {
     ),
 }
 
+COMPILED = Look(
+    "L",
+    "compiled",
+    "compiled for this family and not run: nothing is known of its answers",
+    "#c3d3e8",
+    "#111111",
+)
+"""In the place of `ok` where nothing was called, so that nobody takes it for a pass."""
+LOOKS: dict[str, Look] = {**{outcome.value: look for outcome, look in LEGEND.items()}, "compiled": COMPILED}
+"""By the name that a style sheet has for it."""
+
 SECOND_LETTERS: Mapping[str, str] = {
-    "slower": "s", "inconclusive": "i", "undefined_value": "u",
+    "slower": "s", "inconclusive": "i", "undefined_value": "u", "does_nothing": "n",
     "unsupported_arch": "a", "no_kernel_for_config": "c",
     "api_changed": "a", "component_missing": "c",
     "import_error": "i", "jit_compile_failure": "j", "version_skew": "v", "graph_capture_failure": "g",
@@ -67,27 +78,33 @@ SECOND_LETTERS: Mapping[str, str] = {
 """Reason class -> what stands behind its outcome's letter; a class that is alone in its outcome needs none."""
 
 
-def sign(outcome: Outcome, reason: str) -> str:
+def kind(standing: Standing) -> str:
+    """How it is shown: its outcome, or `compiled`; a key of LOOKS."""
+    compiled = standing.result.trial.mode == "compiled" and standing.outcome == Outcome.OK
+    return "compiled" if compiled else standing.outcome.value
+
+
+def sign(outcome: str, reason: str) -> str:
     """`Cm` is crashed by illegal_memory_access, `W` wrong; a reason that is not known has its outcome's letter."""
     known = OUTCOME_OF_REASON.get(reason) == outcome
-    return LEGEND[outcome].letter + (SECOND_LETTERS.get(reason, "") if known else "")
+    return LOOKS[outcome].letter + (SECOND_LETTERS.get(reason, "") if known else "")
 
 
 def letters(standing: Standing | None) -> str:
     """Its sign, with the mark of flakiness where it belongs; None is a trial nobody planned."""
     if standing is None:
         return UNPLANNED.letter
-    return sign(standing.outcome, standing.result.reason) + (FLAKY if standing.flaky else "")
+    return sign(kind(standing), standing.result.reason) + (FLAKY if standing.flaky else "")
 
 
-def classes(standings: Iterable[Standing]) -> dict[Outcome, dict[str, int]]:
-    """Outcome -> reason class -> how many trials, for those that occur, in the order of the legend."""
-    counts = Counter((standing.outcome, standing.result.reason) for standing in standings)
-    found: dict[Outcome, dict[str, int]] = {}
-    for outcome in LEGEND:
-        of_it = {reason: count for (ended, reason), count in counts.most_common() if ended == outcome}
+def classes(standings: Iterable[Standing]) -> dict[str, dict[str, int]]:
+    """Kind -> reason class -> how many trials, for those that occur, in the order of the legend."""
+    counts = Counter((kind(standing), standing.result.reason) for standing in standings)
+    found: dict[str, dict[str, int]] = {}
+    for shown in LOOKS:
+        of_it = {reason: count for (ended, reason), count in counts.most_common() if ended == shown}
         if of_it:
-            found[outcome] = of_it
+            found[shown] = of_it
     return found
 
 
@@ -100,7 +117,7 @@ def word(standing: Standing | None) -> str:
     """What stands in a square: `crashed`, or `crashed, flaky 2/5` where 2 of 5 attempts did."""
     if standing is None:
         return UNPLANNED.word
-    shown = LEGEND[standing.outcome].word
+    shown = LOOKS[kind(standing)].word
     return f"{shown}, flaky {standing.agree}/{standing.tried}" if standing.flaky else shown
 
 
@@ -112,8 +129,8 @@ def other(standing: Standing) -> Outcome:
 def counted(standings: Iterable[Standing | None]) -> dict[str, int]:
     """How often each word of the legend occurs, in its order; `flaky` last, counted beside, not instead."""
     stored = [each for each in standings if each is not None]
-    ended = [each.outcome for each in stored]
-    counts = {look.word: ended.count(outcome) for outcome, look in LEGEND.items()}
+    ended = [kind(each) for each in stored]
+    counts = {look.word: ended.count(name) for name, look in LOOKS.items()}
     counts["flaky"] = sum(each.flaky for each in stored)
     return {name: count for name, count in counts.items() if count}
 

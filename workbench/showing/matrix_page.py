@@ -4,7 +4,7 @@ import hashlib
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from workbench.results import Outcome, Standing
+from workbench.results import Standing
 from workbench.showing import legend, why, why_page
 from workbench.showing.counts import heads
 from workbench.showing.tables import block, table
@@ -46,13 +46,11 @@ def page(matrix: "Matrix") -> str:
 
 def _legend(matrix: "Matrix", prefix: str) -> str:
     entries = []
-    for outcome, reasons in legend.classes(matrix.standings.values()).items():
-        look = legend.LEGEND[outcome]
-        classes = "".join(
-            _class(outcome, reason, count) for reason, count in reasons.items() if reason != "ok"
-        )
-        mark, meaning = f' id="{prefix}-{outcome}"', look.meaning + classes
-        entries.append(_entry(mark, outcome.value, look.letter, look.word, meaning))
+    for kind, reasons in legend.classes(matrix.standings.values()).items():
+        look = legend.LOOKS[kind]
+        classes = "".join(_class(kind, reason, count) for reason, count in reasons.items() if reason != "ok")
+        mark, meaning = f' id="{prefix}-{kind}"', look.meaning + classes
+        entries.append(_entry(mark, kind, look.letter, look.word, meaning))
     if any(square and square.flaky for square in matrix.squares):
         entries.append(_entry("", "flaky", legend.FLAKY, "flaky", FLAKY_MEANS))
     if None in matrix.squares:
@@ -70,10 +68,10 @@ def _entry(mark: str, kind: str, letter: str, word: str, meaning: str) -> str:
     return f'<dt{mark}><span class="chip o-{kind}"><b>{letter}</b> {word}</span></dt><dd>{meaning}</dd>'
 
 
-def _class(outcome: Outcome, reason: str, count: int) -> str:
+def _class(kind: str, reason: str, count: int) -> str:
     meaning, advice = (escaped(text, 300) for text in legend.advice(reason))
     said = f"{meaning} <i>What to do:</i> {advice}" if meaning else "no meaning is known of this class"
-    sign, trials = legend.sign(outcome, reason), f"{count} trial{'s' * (count != 1)}"
+    sign, trials = legend.sign(kind, reason), f"{count} trial{'s' * (count != 1)}"
     return f"<p><b>{sign}</b> <code>{escaped(reason, 60)}</code>, {trials}: {said}</p>"
 
 
@@ -130,7 +128,7 @@ def _square(square: Standing | None, prefix: str, shown: set[str]) -> str:
         return (
             f'<td class="unplanned"><a href="#{prefix}-unplanned" title="{look.word}">{look.letter}</a></td>'
         )
-    kind = square.outcome.value
+    kind = legend.kind(square)
     goal = why.mark(square) if why.needs_reason(square) else kind
     goal = goal if goal in shown or goal == kind else "more"
     split = f" flaky also-{legend.other(square).value}" if square.flaky else ""

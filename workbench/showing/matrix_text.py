@@ -4,7 +4,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from workbench.results import Outcome, Standing
+from workbench.results import Standing
 from workbench.showing import legend, why
 from workbench.showing.counts import head_text
 from workbench.showing.tables import text_table
@@ -52,11 +52,10 @@ def _grid(matrix: "Matrix", kernel: str, rows: list["Row"], colour: bool) -> str
 
 def _square(square: Standing | None, colour: bool) -> str:
     shown = f"{legend.letters(square) + legend.mark(square):<4}"
-    return "  " + (_painted(shown, square.outcome) if colour and square else shown)
+    return "  " + (_painted(shown, legend.LOOKS[legend.kind(square)]) if colour and square else shown)
 
 
-def _painted(text: str, outcome: Outcome) -> str:
-    look = legend.LEGEND[outcome]
+def _painted(text: str, look: legend.Look) -> str:
     back, front = (
         ";".join(str(int(pair, 16)) for pair in re.findall("..", value[1:]))
         for value in (look.colour, look.ink)
@@ -66,11 +65,11 @@ def _painted(text: str, outcome: Outcome) -> str:
 
 def _legend(matrix: "Matrix", colour: bool) -> str:
     lines = []
-    for outcome, reasons in legend.classes(matrix.standings.values()).items():
-        look = legend.LEGEND[outcome]
-        shown = _painted(f" {look.letter} ", outcome) if colour else look.letter
+    for kind, reasons in legend.classes(matrix.standings.values()).items():
+        look = legend.LOOKS[kind]
+        shown = _painted(f" {look.letter} ", look) if colour else look.letter
         lines.append(f"{shown} {look.word}: {look.meaning}")
-        lines += [_class(outcome, reason, count) for reason, count in reasons.items() if reason != "ok"]
+        lines += [_class(kind, reason, count) for reason, count in reasons.items() if reason != "ok"]
     if any(square and square.flaky for square in matrix.squares):
         lines.append(f"{legend.FLAKY} flaky: attempts at one trial ended differently")
     if None in matrix.squares:
@@ -79,10 +78,10 @@ def _legend(matrix: "Matrix", colour: bool) -> str:
     return "\n".join(lines)
 
 
-def _class(outcome: Outcome, reason: str, count: int) -> str:
+def _class(kind: str, reason: str, count: int) -> str:
     meaning, advice = legend.advice(reason)
     said = f"\n      {meaning}\n      What to do: {advice}" if meaning else ""
-    return f"  {legend.sign(outcome, reason):<2} {plain(reason, 60)} ({count}){said}"
+    return f"  {legend.sign(kind, reason):<2} {plain(reason, 60)} ({count}){said}"
 
 
 def _reasons(matrix: "Matrix") -> str:

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from workbench.showing.legend import LEGEND
+from workbench.showing.legend import LOOKS
 from workbench.untrusted import escaped
 
 SENTENCE = 40  # characters, from which an entry is more than a name
 OUTPUT_CSS = Path(__file__).parent / "template" / "output.css"
 _LOOKS = "".join(
-    f".wb .o-{outcome}{{background-color:{look.colour};color:{look.ink}}}"
-    f".wb .also-{outcome}{{--also:{look.colour}}}"
-    for outcome, look in LEGEND.items()
+    f".wb .o-{kind}{{background-color:{look.colour};color:{look.ink}}}"
+    f".wb .also-{kind}{{--also:{look.colour}}}"
+    for kind, look in LOOKS.items()
 )
 
 _LINES = (line.strip() for line in OUTPUT_CSS.read_text().splitlines())

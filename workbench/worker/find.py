@@ -1,17 +1,33 @@
 """Finds the kernel's function in this environment and reads its signature."""
 
+import contextlib
 import importlib
 import inspect
 
 
 def api(kernel, stage, tell):
-    """The function object. ImportError and AttributeError go up: they say that it is not here."""
-    module_name, _, name = kernel.API.rpartition(".")
-    owner = importlib.import_module(module_name)
+    """The function object. ImportError and AttributeError go up: they say that it is not here.
+
+    `ALSO` of a kernel are names that the function has in other versions.
+    """
+    called, owner = _owner(kernel.API, getattr(kernel, "ALSO", ()))
     stage("find")
-    function = getattr(owner, name)
-    tell(found={"api": kernel.API, "module": _module(function), "signature": signature(function)})
+    function = getattr(owner, called.rpartition(".")[2])
+    tell(found={"api": called, "module": _module(function), "signature": signature(function)})
     return function
+
+
+def _owner(name, others):
+    """The first of these whose module is there, and that module; where none is, the error is that of `name`."""
+    try:
+        return name, importlib.import_module(name.rpartition(".")[0])
+    except ModuleNotFoundError as problem:
+        if problem.name != name.rpartition(".")[0]:
+            raise  # it is there, and misses something itself
+        for other in others:
+            with contextlib.suppress(ModuleNotFoundError):
+                return other, importlib.import_module(other.rpartition(".")[0])
+        raise
 
 
 def signature(function):

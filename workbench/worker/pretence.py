@@ -1,43 +1,70 @@
-"""A GPU that is not there: the library's own choices are made for it, on tensors that hold nothing.
+"""A GPU that is not there: the library's own choices are made for it, and nothing is computed on it.
 
-Only what is asked of torch in Python is answered. Whoever asks the driver itself finds none.
+Pretended are what torch says of the device, and tensors on it: they have shape and type and no values, except those
+made from values in Python (which experts a token goes to), which keep them on the CPU. Whoever asks the driver
+itself finds none. What the architecture fixes is NVIDIA's table of compute capabilities; what a card chooses is
+that of one card, named in `CARDS`, and is told in `Card.chosen` where somebody asks for it.
 """
 
 import contextlib
 from types import SimpleNamespace
 from typing import Any
 
-SMS = {
-    "9.0": 132,
-    "10.0": 148,
-    "10.3": 160,
-    "12.0": 170,
-    "12.1": 48,
-}  # of a usual card: the choices are by family
+KIB = 1 << 10
+CARDS = {  # compute capability -> a card that has it, its multiprocessors, GiB of memory, MiB of L2
+    "9.0": ("H200", 132, 141, 50), "10.0": ("B200", 148, 180, 126), "10.3": ("B300", 160, 270, 126),
+    "12.0": ("RTX PRO 6000", 188, 96, 128), "12.1": ("GB10", 48, 120, 24),
+}  # fmt: skip
+FIXED = {  # by the major number: KiB of shared memory a block (opt-in) and a multiprocessor, threads of one
+    9: (227, 228, 2048), 10: (227, 228, 2048), 12: (99, 100, 1536),
+}  # fmt: skip
+REGISTERS = 65536  # of a multiprocessor, and the most of a block
 
 
-def properties(sm):
-    major, minor = map(int, sm.split("."))
-    return SimpleNamespace(
-        name=f"a GPU of compute capability {sm}", major=major, minor=minor, warp_size=32,
-        multi_processor_count=SMS.get(sm, 132), total_memory=80 << 30, L2_cache_size=50 << 20,
-        shared_memory_per_block_optin=227 << 10, shared_memory_per_multiprocessor=228 << 10,
-        regs_per_multiprocessor=65536, max_threads_per_multi_processor=2048,
-    )  # fmt: skip
+class Card:
+    """The device's properties under torch's names. `chosen` and `unknown` are what was asked, and is no fact."""
+
+    def __init__(self, sm):
+        major, minor = map(int, sm.split("."))
+        block, whole, threads = FIXED[major]
+        name, multiprocessors, memory, cache = CARDS[sm]
+        self.known = {
+            "major": major, "minor": minor, "warp_size": 32, "name": f"NVIDIA {name}",
+            "shared_memory_per_block": 48 * KIB, "shared_memory_per_block_optin": block * KIB,
+            "shared_memory_per_multiprocessor": whole * KIB, "regs_per_multiprocessor": REGISTERS,
+            "max_threads_per_multi_processor": threads, "max_threads_per_block": 1024,
+        }  # fmt: skip
+        self.of_the_card = {
+            "multi_processor_count": multiprocessors, "total_memory": memory << 30, "L2_cache_size": cache << 20,
+        }  # fmt: skip
+        self.chosen: dict[str, int] = {}
+        self.unknown: list[str] = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in self.of_the_card:
+            return self.chosen.setdefault(name, self.of_the_card[name])
+        if name not in self.known:
+            self.unknown.append(name)
+            raise AttributeError(f"what {name} of {self.known['name']} is, is not known here")
+        return self.known[name]
 
 
 @contextlib.contextmanager
 def gpu(sm):
-    """As if a GPU of compute capability `sm` ("9.0") were here, for all calls inside; no tensor takes memory."""
+    """As if a GPU of compute capability `sm` ("9.0") were here, for all calls inside; gives its Card."""
     import torch
 
-    torch.empty(1, device="meta").add(
-        1
-    )  # torch imports its own pieces at the first call: not while pretending
-    version = replaced(torch.version, cuda=torch.version.cuda or "13.0")
-    driver = replaced(torch.cuda, **_driver(torch, sm))
-    with version, driver, replaced(torch, Generator=_generator(torch)), _everywhere(torch):
-        yield
+    card = Card(sm)
+    torch.empty(1, device="meta").add(1)  # torch imports pieces at the first call: not while pretending
+    with (
+        replaced(torch.cuda, **_driver(torch, card)),
+        replaced(torch, Generator=_generator(torch)),
+        replaced(torch.version, cuda=torch.version.cuda or "13.0"),
+        _everywhere(torch),
+    ):
+        yield card
 
 
 @contextlib.contextmanager
@@ -52,13 +79,13 @@ def replaced(owner, **stand_ins):
             setattr(owner, name, value)
 
 
-def _driver(torch, sm) -> "dict[str, Any]":
-    found = properties(sm)
+def _driver(torch, card) -> "dict[str, Any]":
     stream = SimpleNamespace(cuda_stream=0, device=torch.device("cuda", 0))
     answers = {
-        "is_available": True, "device_count": 1, "current_device": 0, "get_device_name": found.name,
-        "get_device_capability": (found.major, found.minor), "get_device_properties": found,
-        "current_stream": stream, "synchronize": None, "is_current_stream_capturing": False,
+        "is_available": True, "is_initialized": True, "device_count": 1, "current_device": 0,
+        "get_device_name": card.name, "get_device_capability": (card.major, card.minor),
+        "get_device_properties": card, "current_stream": stream, "synchronize": None,
+        "is_current_stream_capturing": False,
     }  # fmt: skip
     said = {name: (lambda *_, value=value, **__: value) for name, value in answers.items()}
     return {**said, "device": lambda *_: contextlib.nullcontext()}
@@ -67,7 +94,7 @@ def _driver(torch, sm) -> "dict[str, Any]":
 def _generator(torch):
     """Draws on the CPU and says that it is on the GPU."""
 
-    class Generator(torch.Generator):  # type: ignore[misc,name-defined]
+    class Generator(torch.Generator):  # type: ignore[misc, name-defined]
         device = property(lambda self: torch.device("cuda", 0))
 
         def __new__(cls, device=None):
@@ -77,28 +104,52 @@ def _generator(torch):
 
 
 def _everywhere(torch):
-    """What would be on the GPU has a shape and a type, and no values; it says that it is on the GPU."""
     from torch.overrides import TorchFunctionMode
+    from torch.utils._pytree import tree_flatten, tree_map
 
-    cuda, meta = torch.device("cuda", 0), torch.device("meta")
+    cuda, cpu, meta = torch.device("cuda", 0), torch.device("cpu"), torch.device("meta")
     device = torch.Tensor.device.__get__
+    with_values = (torch.tensor, torch.as_tensor, torch.from_numpy)
+
+    def there(value):
+        """Whether it is a tensor on the pretended GPU."""
+        return isinstance(value, torch.Tensor) and (device(value) == meta or hasattr(value, "pretended"))
+
+    def named(value):
+        return (isinstance(value, str) and value.startswith("cuda")) or value == cuda
+
     said = {
-        device: lambda tensor: cuda if device(tensor) == meta else device(tensor),
-        torch.Tensor.is_cuda.__get__: lambda tensor: device(tensor) == meta,
-        torch.Tensor.get_device: lambda tensor: 0 if device(tensor) == meta else -1,
+        device: lambda tensor: cuda if there(tensor) else device(tensor),
+        torch.Tensor.is_cuda.__get__: there,
+        torch.Tensor.get_device: lambda tensor: 0 if there(tensor) else -1,
     }
 
-    def moved(value):
-        named = isinstance(value, str) and value.startswith("cuda")
-        return meta if named or (isinstance(value, torch.device) and value.type == "cuda") else value
+    def mark(value):
+        if isinstance(value, torch.Tensor):
+            value.pretended = True
+        return value
 
     class Everywhere(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
             if function in said:
                 return said[function](args[0])
             if function is torch.device:
-                return function(*args, **(kwargs or {}))
-            given = {name: moved(value) for name, value in (kwargs or {}).items() if name != "generator"}
-            return function(*map(moved, args), **given)
+                return function(*args, **kwargs)
+            values, _ = tree_flatten((args, kwargs))
+            on_gpu = any(named(value) or there(value) for value in values)
+            if not on_gpu:
+                return function(*args, **kwargs)
+            without = any(isinstance(value, torch.Tensor) and device(value) == meta for value in values)
+            kept = not without and (function in with_values or any(map(there, values)))
+            place = cpu if kept else meta
+
+            def moved(value):
+                if isinstance(value, torch.Tensor):
+                    return value if kept else value.to(meta)
+                return value if isinstance(value, torch.Generator) or not named(value) else place
+
+            kwargs = {name: value for name, value in kwargs.items() if not isinstance(value, torch.Generator)}
+            return tree_map(mark, function(*tree_map(moved, args), **tree_map(moved, kwargs)))
 
     return Everywhere()

@@ -92,6 +92,13 @@ def words(problem):
         return "an exception that cannot say what it is"
 
 
+def raised_by(problem):
+    """The line of a bare assert, which has no other words."""
+    with contextlib.suppress(Exception):
+        return traceback.extract_tb(problem.__traceback__)[-1].line or ""
+    return ""
+
+
 def _raised(problem, stage, tell):
     with contextlib.suppress(Exception):
         traceback.print_exc()
@@ -100,7 +107,7 @@ def _raised(problem, stage, tell):
     tell(
         exception={
             "type": type(problem).__name__[:MESSAGE_CHARACTERS],
-            "message": words(problem),
+            "message": words(problem) or raised_by(problem),
             "missing": str(problem.name) if isinstance(problem, ImportError) and problem.name else None,
         }
     )
