@@ -85,6 +85,22 @@ def test_ink_can_be_read() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, look.word
 
 
+def test_compiled_is_not_taken_for_ok() -> None:
+    compiled = examples.one("k", {"n": 1}, "a", mode="compiled", gpu="SM120, compiled only")
+    ran = examples.one("k", {"n": 1}, "a", gpu="Z 1")
+    found = Matrix(Results((compiled, ran)))
+    assert legend.tally(found.standings.values()) == "1 ok, 1 compiled"
+    page, text = found._repr_html_(), found.text()
+    assert (
+        'class="o-compiled"' in page and "<b>L</b> compiled" in page and "not run: nothing is known" in page
+    )
+    assert "L compiled: compiled for this family and not run" in text
+    assert "SM120, compiled only" in page and "SM120, compiled only" in text
+    assert (
+        found.text(colour=True).count("\x1b[48;2;195;211;232m") == 2
+    )  # its square and its line of the legend
+
+
 def test_says_in_text_how_trials_ended(matrix: Matrix) -> None:
     assert repr(matrix).startswith("Matrix of 23 rows, 5 columns, 66 trials: 52 ok, 1 wrong")
     assert repr(matrix).endswith("1 not run, 1 flaky")

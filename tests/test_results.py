@@ -80,10 +80,11 @@ def test_unknown_keys_are_no_reason_to_lose_a_line():
     assert parse(line(added_later={"x": 1})) == OK
 
 
-def test_local_results_are_read_only_when_they_are_named(tmp_path):
-    save(OK, tmp_path / "local" / "a.jsonl")
+@pytest.mark.parametrize("apart", ["local", "compiled"])
+def test_what_is_kept_apart_is_read_only_when_it_is_named(tmp_path, apart):
+    save(OK, tmp_path / apart / "a.jsonl")
     assert len(load(tmp_path)) == 0
-    assert len(load(tmp_path / "local")) == 1
+    assert len(load(tmp_path / apart)) == 1
 
 
 def test_only_an_ok_result_has_samples():

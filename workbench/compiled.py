@@ -4,25 +4,30 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+EMPTY = "EmptyKernel"  # of CUB: its attributes are asked for, and it is never launched
+
 
 def judge(made: Mapping[str, Any], launched: bool = False) -> tuple[str, str]:
     """(reason, detail) from `forensic.compiled` or `forensic.launched`, as a worker told it."""
     kernels = [each for each in _list(made.get("kernels")) if isinstance(each, dict)]
     if not kernels:
-        return "not_run", "no kernel was compiled"
+        return "not_run", "no kernel was compiled; if all were loaded before, run this mode by itself"
     if idle := does_nothing(kernels):
-        return "does_nothing", f"compiled, not run: {', '.join(idle)} writes nothing, in any of its instances"
+        many = f"{len(idle)} functions write nothing in any of their instances"
+        if len(idle) == 1:
+            many = "1 function writes nothing in any of its instances"
+        return "does_nothing", f"compiled, not run; {many}: {', '.join(idle)}"
     how = "launched, not checked" if launched else "compiled, not run"
     return "ok", f"{how}: {_size(kernels)}"
 
 
 def does_nothing(kernels: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Names of the functions of which no instance writes anything."""
+    """Names of the functions of which no instance writes anything, less the one that is empty on purpose."""
     idle: dict[str, bool] = {}
     for each in kernels:
         name = plain_name(str(each.get("name")))
         idle[name] = idle.get(name, True) and each.get("does_nothing") is True
-    return [name for name, nothing in idle.items() if nothing]
+    return [name for name, nothing in idle.items() if nothing and not name.endswith(EMPTY)]
 
 
 def plain_name(mangled: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from workbench import canary, cuobjdump, environments, forensics, gpus, planning, prebuilt
+from workbench import canary, cuobjdump, environments, forensics, gpus, modules, planning, prebuilt
 from workbench.environments import Built, Environment
 from workbench.judge import Facts, Judgement, death, judge
 from workbench.options import Options
@@ -55,6 +55,9 @@ class Crew:
             raise PutOff(why)
         if forensics.is_sanitized(planned):
             return self._proven(planned, built, *forensics.sanitized(self, planned, built))
+        if modules.is_one(planned):
+            told = modules.compile_only(planned, built, self.options, self.progress)
+            return told, self.judged(planned, told, built)
         told = self._told(planned, built, place, more)
         judgement = self.judged(planned, told, built)
         if judgement.outcome in NOT_FOUND and not built.python.exists():

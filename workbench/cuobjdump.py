@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 NAME = "cuobjdump"
+INSTALL = "install the CUDA toolkit's, or: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
 PLACES = (f"nvidia/cu*/bin/{NAME}", f"nvidia/cuda_cuobjdump/bin/{NAME}", f"triton/backends/nvidia/bin/{NAME}")
 
 

@@ -1,4 +1,4 @@
-"""How mxfp4_swiglu calls the two generations of the library, against packages that look like them."""
+"""How mxfp4_swiglu calls each generation of the library, against packages that look like them."""
 
 import sys
 from dataclasses import make_dataclass
@@ -11,14 +11,22 @@ from workbench.kernels import _routing, mxfp4_swiglu
 torch = pytest.importorskip("torch")
 
 CASE = dict(tokens=24, experts=4, hidden=128, columns=256, top_k=2, routing="uniform")
-PARAMETERS = {  # of matmul_ogs, as the copies in these wheels of sglang-kernel have them
+MATMUL = (
+    "a, b, bias, a_ragged_metadata=None, b_ragged_metadata=None, gather_indx=None, scatter_indx=None, "
+    "precision_config=None, betas=None, gammas=None, out_alpha=None, c=None, fused_comm=None, "
+    "fused_activation=None, epilogue=None, c_acc_in=None"
+)
+PARAMETERS = {  # of matmul_ogs, or matmul from 0.4.8 on, as the copies in these wheels of sglang-kernel have them
     "0.4.2.post1": "x, w, bias, routing_data=None, gather_indx=None, scatter_indx=None, "
     "precision_config=None, betas=None, gammas=None, out_alpha=None, y=None, fused_activation=None, "
     "epilogue=None",
     "0.4.2.post2": "x, w, bias, routing_data=None, gather_indx=None, scatter_indx=None, "
     "precision_config=None, betas=None, gammas=None, out_alpha=None, y=None, fused_comm=None, "
     "fused_activation=None, epilogue=None, y_acc_in=None, inner_routing_data=None",
+    "0.4.8": MATMUL,
+    "0.4.10": MATMUL,
 }
+OPERANDS = {"0.4.8": "abc", "0.4.10": "abc"}  # x, w and y in the earlier ones
 
 
 @pytest.fixture
@@ -34,15 +42,24 @@ def library(request, monkeypatch, recording):
         module = ModuleType(name)
         module.__dict__.update(members)
         monkeypatch.setitem(sys.modules, name, module)
-    if request.param == "0.4.2.post2":
+    if request.param != "0.4.2.post1":
         monkeypatch.delitem(sys.modules, "triton_kernels.routing", raising=False)
     function = recording(PARAMETERS[request.param])
-    function.__module__ = "triton_kernels.matmul_ogs"
+    function.__module__ = f"triton_kernels.{name_in(request.param)}"
     return SimpleNamespace(version=request.param, function=function)
 
 
+def name_in(version):
+    return "matmul" if version in OPERANDS else "matmul_ogs"
+
+
+def operands(library):
+    """x, w and y as they were handed over."""
+    return [library.function.got[name] for name in OPERANDS.get(library.version, "xwy")]
+
+
 def fakes(version):
-    first = version == "0.4.2.post1"
+    first, later = version == "0.4.2.post1", version in OPERANDS
     names = ["name", "fn", "fn_arg_names", "fn_arg_do_not_specialize"]
     specs = make_dataclass("FnSpecs", [(name, object, ()) for name in names + ["reduction_n"] * (not first)])
     activation = make_dataclass(
@@ -52,24 +69,29 @@ def fakes(version):
     ours = dict(FnSpecs=specs, FusedActivation=activation, RoutingData=make_dataclass("RoutingData", routing))
     ours["GatherIndx"] = make_dataclass("GatherIndx", ["src_indx", "dst_indx"])
     ours["FlexCtx"] = make_dataclass("FlexCtx", ["rhs_data"])
-    ours["PrecisionConfig"] = make_dataclass("PrecisionConfig", ["weight_scale", "flex_ctx"])
+    precision = ["b_mx_scale" if later else "weight_scale", "flex_ctx"]
+    ours["PrecisionConfig"] = make_dataclass(
+        "PrecisionConfig", precision + ["b_microblock_size"] * (version == "0.4.10")
+    )
+    ours[name_in(version)] = None
     layout = dict(
-        make_default_matmul_mxfp4_w_layout=lambda mx_axis: ("values", dict(mx_axis=mx_axis)),
-        make_default_matmul_mxfp4_w_scale_layout=lambda mx_axis, num_warps=8: (
-            "scales",
-            dict(mx_axis=mx_axis, num_warps=num_warps),
+        make_default_matmul_mxfp4_w_layout=lambda mx_axis: made_layout("values", later, mx_axis=mx_axis),
+        make_default_matmul_mxfp4_w_scale_layout=lambda mx_axis, num_warps=8: made_layout(
+            "scales", later, mx_axis=mx_axis, num_warps=num_warps
         ),
     )
     tensor = dict(
         FP4="fp4",
         wrap_torch_tensor=lambda torch_tensor, dtype=None: (torch_tensor, dtype),
-        convert_layout=lambda tensor, layout_cls, **options: (*tensor, layout_cls, options),
+        convert_layout=(lambda tensor, layout: (*tensor, *layout.made))
+        if later
+        else lambda tensor, layout_cls, **options: (*tensor, layout_cls, options),
     )
     if not first:
         tensor["make_ragged_tensor_metadata"] = lambda slice_sizes, n_total_rows: (slice_sizes, n_total_rows)
     made = {
         "triton_kernels": {},
-        "triton_kernels.matmul_ogs": ours,
+        f"triton_kernels.{name_in(version)}": ours,
         "triton_kernels.numerics": dict(InFlexData=make_dataclass("InFlexData", [])),
         "triton_kernels.swiglu": dict(swiglu_fn="swiglu_fn"),
         "triton_kernels.tensor": tensor,
@@ -86,22 +108,35 @@ def fakes(version):
     return made
 
 
-def test_the_call_fits_both_generations(library, inputs):
+def made_layout(name, later, **options):
+    """A class with its options in the earlier generations, an object in the later ones; of the middle axis."""
+    assert options["mx_axis"] == (-2 if later else 1)
+    return SimpleNamespace(made=(name, options)) if later else (name, options)
+
+
+def scale_of(library):
+    precision = library.function.got["precision_config"]
+    if library.version == "0.4.10":
+        assert precision.b_microblock_size == 32
+    return precision.b_mx_scale if library.version in OPERANDS else precision.weight_scale
+
+
+def test_the_call_fits_each_generation(library, inputs):
     call = mxfp4_swiglu.prepare(library.function, inputs)
     answer = call()
-    got = library.function.got
-    assert got["x"] is inputs["x"] and got["bias"] is inputs["bias"]
+    x, w, y = operands(library)
+    assert x is inputs["x"] and library.function.got["bias"] is inputs["bias"]
     assert answer.shape == (48, 128) and answer.dtype == torch.bfloat16
-    assert answer.data_ptr() == call.outputs[0].data_ptr() == got["y"].data_ptr()
-    assert got["y"].shape == (1, 48, 128)
-    values, dtype, layout, _ = got["w"]
+    assert answer.data_ptr() == call.outputs[0].data_ptr() == y.data_ptr()
+    assert y.shape == (1, 48, 128)
+    values, dtype, layout, _ = w
     assert (dtype, layout, values.stride(1)) == ("fp4", "values", 1)
     assert torch.equal(values.transpose(1, 2), inputs["packed"])
-    scale, *_ = got["precision_config"].weight_scale
+    scale, *_ = scale_of(library)
     assert torch.equal(scale.transpose(1, 2), inputs["exponents"])
 
 
-def test_swiglu_halves_the_columns_in_both_generations(library, inputs):
+def test_swiglu_halves_the_columns_in_each_generation(library, inputs):
     mxfp4_swiglu.prepare(library.function, inputs)()
     activation = library.function.got["fused_activation"]
     owner = activation if library.version == "0.4.2.post1" else activation.specs
@@ -111,8 +146,13 @@ def test_swiglu_halves_the_columns_in_both_generations(library, inputs):
 
 def test_the_routing_that_is_handed_over_is_that_of_the_reference(library, inputs):
     mxfp4_swiglu.prepare(library.function, inputs)()
-    gather, routing = (library.function.got[name] for name in ("gather_indx", "routing_data"))
     position, rows = _routing.sorted_rows(inputs["chosen"], 4)
+    if library.version in OPERANDS:  # the row of x for each row of the answer
+        assert torch.equal(library.function.got["gather_indx"], (position // 2).int())
+        blocks, total = library.function.got["a_ragged_metadata"]
+        assert torch.equal(blocks.long(), rows) and total == 48
+        return
+    gather, routing = (library.function.got[name] for name in ("gather_indx", "routing_data"))
     assert torch.equal(gather.src_indx.long(), position)
     assert torch.equal(gather.dst_indx.long()[position], torch.arange(48))
     assert routing.expt_hist.dtype == torch.int32 and torch.equal(routing.expt_hist.long(), rows)
@@ -123,6 +163,6 @@ def test_the_routing_that_is_handed_over_is_that_of_the_reference(library, input
 def test_padded_scales_reach_the_library(library):
     inputs = mxfp4_swiglu.inputs(**{**CASE, "hidden": 192}, pad_scales=True)
     mxfp4_swiglu.prepare(library.function, inputs)()
-    scale, *_ = library.function.got["precision_config"].weight_scale
+    scale, *_ = scale_of(library)
     assert scale.shape == (4, 8, 256)
     assert torch.equal(scale.transpose(1, 2)[..., :6], inputs["exponents"])

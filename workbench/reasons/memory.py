@@ -36,7 +36,7 @@ MEMORY = (
     sign(
         "resource_exhausted",
         r"out ?of ?resources?:? ?\(?(?:shared memory|threads|registers|tensor memory)",
-        "OutOfResources",
+        r"OutOfResources(?!\()",  # not the source line that raises it
         "uses too much shared (?:data|memory)",
         "exceeds? .{0,40}shared memory",
         "not enough shared memory",

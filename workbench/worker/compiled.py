@@ -6,6 +6,7 @@ stand-in is checked against. No answer is looked at, so nothing of it says that 
 
 import os
 import sys
+import traceback
 
 from . import find, pretence, triton_driver
 
@@ -82,13 +83,12 @@ def faked(card):
 
 
 def doubtful(problem, card):
-    """Why a failure may be the stand-in's own: it was asked what it does not know, or raised it itself."""
+    """Why a failure may be the stand-in's own: it was asked what it does not know, or it was raised below it."""
     if card.unknown:
         return f"it was asked for {', '.join(card.unknown)}"
-    last = problem.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    where = last.tb_frame.f_code.co_filename if last is not None else ""
-    if os.path.abspath(where) in map(os.path.abspath, PRETENDING):
+    files = {
+        os.path.abspath(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(problem.__traceback__)
+    }
+    if files.intersection(map(os.path.abspath, PRETENDING)):
         return f"{type(problem).__name__}: {problem}"[:300]
     return ""

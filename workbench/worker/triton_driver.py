@@ -109,6 +109,6 @@ def read(cubin, cuobjdump):
         facts = cubins.read(file.name, cuobjdump)[0]
         return {name: facts[name] for name in READ if name in facts}
     except (OSError, RuntimeError, IndexError) as problem:
-        return {"unread": f"{type(problem).__name__}: {problem}"[:200]}
+        return {"unread": f"{problem} (an older cuobjdump does not know newer families)"[:300]}
     finally:
         os.unlink(file.name)

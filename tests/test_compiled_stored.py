@@ -1,0 +1,69 @@
+"""The stored compile-only results: what the real device launched equals what was compiled without it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.results import Result, load
+
+STORED = load(Path(__file__).parent.parent / "results" / "compiled")
+
+
+def key(result: Result, how: str) -> tuple[str, ...]:
+    packages = result.provenance["environment"]["packages"]
+    made = result.forensic[how]
+    copy = packages["triton-kernels-of-sglang-kernel"]
+    return result.trial.kernel, result.trial.label, copy, made["triton"], made["sm"]
+
+
+def told(how: str) -> dict[tuple[str, ...], Result]:
+    return {key(each, how): each for each in STORED if each.forensic.get(how, {}).get("triton")}
+
+
+def shape(result: Result, how: str) -> list[tuple[Any, ...]]:
+    """What must be equal of each kernel, in the order of their launches; its name holds its blocks."""
+    names = ("name", "shared_bytes", "num_warps", "num_stages")
+    return [tuple(each.get(name) for name in names) for each in result.forensic[how]["kernels"]]
+
+
+def test_all_that_is_stored_can_be_read_and_is_compiled_only() -> None:
+    assert len(STORED) and not STORED.problems
+    for result in STORED:
+        assert result.trial.mode == "compiled" and not result.time
+        assert result.trial.gpu.endswith("compiled only") or "launched" in result.forensic
+
+
+def test_the_stand_in_chooses_what_the_device_chooses() -> None:
+    launched, compiled = told("launched"), told("compiled")
+    both = launched.keys() & compiled.keys()
+    if not both:
+        pytest.skip("not run on a device yet: workbench run --mode compiled ... --results results/compiled")
+    for each in both:
+        assert shape(launched[each], "launched") == shape(compiled[each], "compiled"), each
+
+
+def test_an_empty_kernel_is_found_on_sm90_and_on_no_other() -> None:
+    """The H200 itself wrote nothing (results/h200): the code for SM90 says why, that for SM100 and SM120 is whole."""
+    ended = {
+        (each.trial.environment, each.trial.gpu): each.reason
+        for each in STORED
+        if each.trial.kernel == "fp4_quantize" and each.attempt
+    }
+    families = {"SM90": "does_nothing", "SM100": "ok", "SM120": "ok"}
+    versions = ("flashinfer 0.6.8.post1", "flashinfer 0.6.11.post1")
+    assert ended == {
+        (version, f"{family}, compiled only"): reason
+        for family, reason in families.items()
+        for version in versions
+    }
+
+
+def test_the_public_assert_is_met_without_a_card() -> None:
+    wanted = ("triton 3.6.0 + triton_kernels 0.4.2.post1", "SM120, compiled only", 8)
+    (found,) = [
+        each
+        for each in STORED
+        if (each.trial.environment, each.trial.gpu, each.trial.case.get("experts")) == wanted and each.attempt
+    ]
+    assert found.outcome == "failed" and "assert num_stages >= 1" in found.detail

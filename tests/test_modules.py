@@ -1,0 +1,108 @@
+"""Compile-only trials of FlashInfer's modules, with a builder that compiles nothing."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workbench import cuobjdump, gpus, modules, planning
+from workbench.environments import BuildError, parse
+from workbench.options import Options
+from workbench.prebuilding import Made, Recipe, Toolkit
+from workbench.worker import cubins
+
+ENVIRONMENT = parse("flashinfer==0.6.8.post1")
+KERNEL = dict(name="k", registers=4, spill_bytes=0, shared_bytes=1024, instructions=2, does_nothing=True)
+
+
+@pytest.fixture
+def planned() -> planning.Planned:
+    kernel = planning.built_in("fp4_quantize")
+    return planning.plan([kernel], [ENVIRONMENT], ["compiled"], gpus.given("90"))[0]
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
+    """What stands in for prebuilding: `asked` are its requests, `made` what became of the module."""
+    recipe = Recipe("fp4_quantization_90", tmp_path / "build.ninja", {"a.o": Path("a.cu")})
+    answers = SimpleNamespace(
+        recipes=[recipe], without=[], asked=[], made=Made(recipe.name, "", "made", 1, 1), read=[KERNEL]
+    )
+
+    def ask(built: Any, kernel: Any, arch: str, cuda_home: Path, workspace: Path) -> SimpleNamespace:
+        answers.asked.append((kernel.cases, arch))
+        return SimpleNamespace(recipes=answers.recipes, without=answers.without)
+
+    def read(file: str, tool: str) -> list[dict[str, Any]]:
+        if isinstance(answers.read, Exception):
+            raise answers.read
+        return list(answers.read)
+
+    monkeypatch.setattr(modules.prebuilding, "find", lambda: Toolkit(tmp_path, "13.0.88"))
+    monkeypatch.setattr(modules.prebuilding, "ask", ask)
+    monkeypatch.setattr(modules.prebuilding, "make", lambda *_, **__: answers.made)
+    monkeypatch.setattr(cubins, "read", read)
+    return answers
+
+
+def told(planned: planning.Planned, folder: Path, **options: Any) -> Any:
+    built = SimpleNamespace(hash="0123456789", python=Path("python"), environment=ENVIRONMENT)
+    progress = SimpleNamespace(say=print, building=lambda *_: None)
+    made = Options(results=folder, environments_folder=folder, **options)
+    return modules.compile_only(planned, built, made, progress)  # type: ignore[arg-type]
+
+
+def test_the_module_of_the_case_is_compiled_for_the_family(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path
+) -> None:
+    found = told(planned, tmp_path)
+    assert builder.asked == [((planned.trial.case,), "9.0a")]
+    assert (found.end, found.stage) == ("done", "done")
+    made = found.facts["forensic"]["compiled"]
+    assert (made["sm"], made["nvcc"], made["kernels"]) == ("9.0", "13.0.88", [KERNEL])
+
+
+def test_the_compilers_first_error_is_the_exception(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path
+) -> None:
+    builder.made = Made("m", "", "failed", 1, 1, why="a.cu(3): error: no such thing")
+    found = told(planned, tmp_path)
+    assert (found.end, found.facts["exception"]["message"]) == ("exception", "a.cu(3): error: no such thing")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (dict(read=RuntimeError("cuobjdump: no")), cuobjdump.INSTALL),
+        (dict(recipes=[], without=[({}, "its kernels are fetched")]), "its kernels are fetched"),
+        (dict(recipes=[Recipe("moe", Path("b.ninja"), {f"{n}.o": Path("a.cu") for n in range(181)})]), "--build"),
+    ],
+)  # fmt: skip
+def test_what_was_not_compiled_is_not_run_and_says_why(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path, spoil: dict[str, Any], says: str
+) -> None:
+    vars(builder).update(spoil)
+    found = told(planned, tmp_path)
+    assert found.end == "stopped" and found.facts["stopped"]["reason"] == "not_run"
+    assert says in found.facts["stopped"]["message"]
+
+
+def test_an_environment_that_has_no_answer_is_not_run(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*_: Any) -> None:
+        raise BuildError("flashinfer 0.6.8.post1 does not say which modules it needs")
+
+    monkeypatch.setattr(modules.prebuilding, "ask", ask)
+    assert told(planned, tmp_path).facts["stopped"]["reason"] == "not_run"
+
+
+def test_only_flashinfers_kernels_are_modules(planned: planning.Planned) -> None:
+    triton = planning.plan(
+        [planning.built_in("mxfp4_swiglu")], [ENVIRONMENT], ["compiled"], gpus.given("90")
+    )[0]
+    real = planning.plan(
+        [planning.built_in("fp4_quantize")], [ENVIRONMENT], ["eager"], gpus.Gpu("H", "9.0", "u")
+    )[0]
+    assert [modules.is_one(each) for each in (planned, triton, real)] == [True, False, False]

@@ -1,0 +1,84 @@
+"""Compile-only trials of FlashInfer's own modules: built for the given SM by nvcc, and read, never loaded.
+
+What a module has is told whole: which of its kernels a case would launch is decided on the GPU.
+"""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from workbench import cuobjdump, prebuilding
+from workbench.environments import BuildError, Built
+from workbench.environments.alone import alone
+from workbench.options import Options
+from workbench.planning import Planned
+from workbench.prebuilding import Recipe, Toolkit
+from workbench.prebuilding.headers import Headers
+from workbench.progress import Progress
+from workbench.worker import cubins
+from workbench.worker.builds import LARGE_SOURCES
+from workbench.workers import Told
+
+FOLDER = "compiled"  # beside the environments: objects are kept, so that a version is compiled once
+
+
+def is_one(planned: Planned) -> bool:
+    """Whether the trial's kernel is one of FlashInfer's, which nvcc compiles."""
+    return planned.device == "given" and planned.kernel.module.API.startswith("flashinfer.")
+
+
+def compile_only(planned: Planned, built: Built, options: Options, progress: Progress) -> Told:
+    """As a worker would tell it. Never raises for what the compiler says."""
+    told, began = Told(stage="build", began=True), time.monotonic()
+    try:
+        told.facts["forensic"] = {"compiled": _facts(planned, built, options, progress)}
+        told.stage, told.end = "done", "done"
+    except (BuildError, ValueError) as problem:  # a tool is not here, or the environment has no answer
+        told.end, told.facts["stopped"] = "stopped", {"reason": "not_run", "message": str(problem)}
+    except _Failed as problem:
+        told.end = "exception"
+        told.facts["exception"] = {"type": "CompileError", "message": str(problem), "missing": None}
+    told.stages["build"] = round(time.monotonic() - began, 4)
+    return told
+
+
+class _Failed(Exception):
+    """The compiler's first error."""
+
+
+def _facts(planned: Planned, built: Built, options: Options, progress: Progress) -> dict[str, Any]:
+    toolkit, arch = prebuilding.find(), f"{planned.sm}a"
+    folder = (options.environments_folder / FOLDER).absolute()
+    kernel = replace(planned.kernel, cases=(planned.trial.case,))
+    asked = prebuilding.ask(built, kernel, arch, toolkit.home, folder)
+    if not asked.recipes:
+        raise ValueError(f"nothing to compile: {asked.without[0][1] if asked.without else 'no module'}")
+    kernels = []
+    for recipe in asked.recipes:
+        _make(recipe, built, toolkit, arch, options, progress)
+        kernels += _read(recipe)
+    names = [recipe.name for recipe in asked.recipes]
+    return {"sm": planned.sm, "nvcc": toolkit.version, "modules": names, "kernels": kernels, "faked": []}
+
+
+def _make(
+    recipe: Recipe, built: Built, toolkit: Toolkit, arch: str, options: Options, progress: Progress
+) -> None:
+    if len(recipe.objects) > LARGE_SOURCES and not options.build:
+        raise ValueError(f"{recipe.name} has {len(recipe.objects)} sources: start such a build with --build")
+    folder = (options.environments_folder / FOLDER).absolute()
+    with alone(folder, f"{arch}-{built.hash[:8]}-{recipe.name}"[:200], progress.say):
+        made = prebuilding.make(
+            recipe, built, toolkit, Headers(folder, toolkit, built.python, options.wheels, progress.say),
+            arch=arch, only=None, output=folder / "packed", at_once=prebuilding.jobs(None),
+            told=lambda count, of: progress.building(recipe.name, count, of),
+        )  # fmt: skip
+    if made.state == "failed":
+        raise _Failed(made.why)
+
+
+def _read(recipe: Recipe) -> list[dict[str, Any]]:
+    try:
+        return cubins.read(str(recipe.library), cuobjdump.find())
+    except (OSError, RuntimeError) as problem:
+        raise ValueError(f"compiled, and cannot be read: {problem}; {cuobjdump.INSTALL}") from problem
