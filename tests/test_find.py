@@ -53,3 +53,16 @@ def test_a_module_that_misses_something_itself_is_not_passed_over(
     (tmp_path / "old.py").write_text("import not_installed_at_all\n")  # type: ignore[operator]
     with pytest.raises(ModuleNotFoundError, match="not_installed_at_all"):
         told(KERNEL)
+
+
+def test_what_is_wrong_with_a_later_module_is_what_is_told(
+    library: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    """Not that the first name is gone: the later one is what this version has."""
+    for name in ("old", "new"):
+        monkeypatch.delitem(sys.modules, f"a_library.{name}")
+    library["a_library"].__path__ = [str(tmp_path)]
+    (tmp_path / "new.py").write_text("from sys import no_such_name\n")  # type: ignore[operator]
+    with pytest.raises(ImportError, match="no_such_name") as caught:
+        told(KERNEL)
+    assert caught.value.__context__ is None

@@ -1,6 +1,5 @@
 """Finds the kernel's function in this environment and reads its signature."""
 
-import contextlib
 import importlib
 import inspect
 
@@ -19,15 +18,16 @@ def api(kernel, stage, tell):
 
 def _owner(name, others):
     """The first of these whose module is there, and that module; where none is, the error is that of `name`."""
-    try:
-        return name, importlib.import_module(name.rpartition(".")[0])
-    except ModuleNotFoundError as problem:
-        if problem.name != name.rpartition(".")[0]:
-            raise  # it is there, and misses something itself
-        for other in others:
-            with contextlib.suppress(ModuleNotFoundError):
-                return other, importlib.import_module(other.rpartition(".")[0])
-        raise
+    missing = []
+    for each in (name, *others):
+        module = each.rpartition(".")[0]
+        try:
+            return each, importlib.import_module(module)
+        except ModuleNotFoundError as problem:
+            if not f"{module}.".startswith(f"{problem.name}."):
+                raise  # it is there, and misses something itself
+            missing.append(problem)
+    raise missing[0]
 
 
 def signature(function):
