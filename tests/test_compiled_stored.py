@@ -7,7 +7,15 @@ import pytest
 
 from workbench.results import Result, load
 
-STORED = load(Path(__file__).parent.parent / "results" / "compiled")
+RESULTS = Path(__file__).parent.parent / "results"
+STORED = load(RESULTS / "compiled")
+
+
+PRODUCTS = (
+    "_matmul",
+    "_p_matmul",
+    "_reduce",
+)  # not the routing's, which is made ready before a call is timed
 
 
 def key(result: Result, how: str) -> tuple[str, ...]:
@@ -32,6 +40,29 @@ def test_all_that_is_stored_can_be_read_and_is_compiled_only() -> None:
     for result in STORED:
         assert result.trial.mode == "compiled" and not result.time
         assert result.trial.gpu.endswith("compiled only") or "launched" in result.forensic
+
+
+def test_the_h200_ran_the_kernels_that_were_compiled_without_it() -> None:
+    """By the names its profiler saw in replayed graphs: a name holds the blocks, split-K, types and the epilogue."""
+    compiled = {
+        each.trial.label: {name for name, *_ in shape(each, "compiled") if name.startswith(PRODUCTS)}
+        for each in STORED
+        if each.attempt and key_is(each, "SM90, compiled only", "0.4.2.post1", "3.6.0")
+    }
+    checked = set()
+    for each in load(RESULTS):
+        names = {name for name in each.time.get("kernels", []) if name.startswith(PRODUCTS)}
+        if names and each.trial.label in compiled and key_is(each, "NVIDIA H200", "0.4.2.post1", "3.6.0"):
+            assert names == compiled[each.trial.label], each.trial.label
+            checked.add(each.trial.label)
+    assert len(checked) >= 14
+
+
+def key_is(result: Result, gpu: str, copy: str, triton: str) -> bool:
+    environment = result.provenance["environment"]
+    packages = {**environment.get("inherited", {}), **environment.get("packages", {})}
+    found = packages.get("triton-kernels-of-sglang-kernel"), packages.get("triton")
+    return result.trial.kernel == "mxfp4_swiglu" and result.trial.gpu == gpu and found == (copy, triton)
 
 
 def test_the_stand_in_chooses_what_the_device_chooses() -> None:

@@ -10,6 +10,7 @@ import example_results as examples
 import nbformat
 import pytest
 
+from workbench.drifts import file_of
 from workbench.results import load
 from workbench.showing.executed import refresh
 
@@ -56,8 +57,14 @@ def test_pages_go_stale_with_their_results(tmp_path: Path) -> None:
     pages, cells = _all_in_one(FILES[1:])
     nbformat.write(nbformat.v4.new_notebook(cells=cells), fresh / "notebooks" / "all.ipynb")
     examples.written(fresh / "results" / "h200-by-turns", examples.few())  # one page reads this set alone
+    drift = file_of(
+        "results/drift", "flashinfer 0.6.8.post1", "flashinfer 0.6.11.post1"
+    )  # and one this alone
+    (fresh / drift).parent.mkdir()
+    (fresh / drift).write_text('[{"function": "fp4_quantize", "change": "parameter_inserted"}]')
     refresh(fresh / "notebooks")
     shutil.copytree(fresh, stale)
+    (stale / drift).write_text("[]")
     _change_one_line(stale / "results" / "h200-by-turns" / "example.jsonl")
     done = _nbval(tmp_path, "fresh/notebooks", "stale/notebooks")
     assert done.returncode == 1, done.stdout[-3000:]
