@@ -103,6 +103,6 @@ def test_only_flashinfers_kernels_are_modules(planned: planning.Planned) -> None
         [planning.built_in("mxfp4_swiglu")], [ENVIRONMENT], ["compiled"], gpus.given("90")
     )[0]
     real = planning.plan(
-        [planning.built_in("fp4_quantize")], [ENVIRONMENT], ["eager"], gpus.Gpu("H", "9.0", "u")
+        [planning.built_in("fp4_quantize")], [ENVIRONMENT], ["eager"], gpus.Gpu("H", "9.0", "u", "1", 1.0)
     )[0]
     assert [modules.is_one(each) for each in (planned, triton, real)] == [True, False, False]

@@ -50,14 +50,15 @@ FAMILIES = {8: "SM8x", 9: "SM90", 10: "SM100", 11: "SM110", 12: "SM120"}
 class Gpu:
     """`sm` is the compute capability, such as "9.0"; `uuid` names the card on this machine and is never stored.
 
-    Without a uuid it is no card: an SM that was given, to compile for.
+    `real` is False for an SM that was given, to compile for.
     """
 
     name: str
     sm: str
-    uuid: str = ""
-    driver: str = ""
-    memory_gib: float = 0.0
+    uuid: str
+    driver: str
+    memory_gib: float
+    real: bool = True
 
     @property
     def uuid_hash(self) -> str:
@@ -132,7 +133,7 @@ def given(sm: str) -> Gpu:
     if written not in CARDS:
         known = ", ".join(each.replace(".", "") for each in CARDS)
         raise ValueError(f"--sm {sm}: there is a stand-in for {known}")
-    return Gpu(f"SM{digits}, {COMPILED_ONLY}", written)
+    return Gpu(f"SM{digits}, {COMPILED_ONLY}", written, "", "", 0.0, real=False)
 
 
 def snapshot(index: int = 0) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _modes(kernel: Kernel, modes: Sequence[str]) -> Sequence[str]:
 def _device(kernel: Kernel, gpu: Gpu | None) -> str | None:
     if kernel.on_cpu or gpu is None:
         return "cpu" if kernel.on_cpu else None
-    return "cuda" if gpu.uuid else "given"
+    return "cuda" if gpu.real else "given"
 
 
 def _trial(

@@ -73,6 +73,14 @@ def test_every_kernel_has_its_case_here():
     assert set(CASES) == set(kernels.names())
 
 
+def test_a_function_is_called_by_the_name_that_the_version_had():
+    trial = Trial("mxfp4_swiglu", CASES["mxfp4_swiglu"], "eager", "here", "NVIDIA H200")
+    for api, taken in (("triton_kernels.matmul.matmul", True), ("os.remove", False)):
+        result = Result(trial, "a run", Outcome.WRONG, "wrong_numbers", found={"api": api})
+        written = script.write(result, planning.built_in("mxfp4_swiglu"), "not tried: a test")
+        assert (f'API = "{api}"' in written) is taken
+
+
 @pytest.mark.slow
 def test_the_files_are_clean(tmp_path):
     for name, mode in EVERY:

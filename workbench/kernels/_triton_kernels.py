@@ -81,12 +81,12 @@ def routed(library: Any, chosen: Any, experts: int) -> tuple[Any, Any]:
 
 
 def _blocks(rows: Any, total: int) -> Any:
-    try:
-        from triton_kernels import routing
-    except ImportError:
-        from triton_kernels import tensor
+    from triton_kernels import tensor
 
+    if hasattr(tensor, "make_ragged_tensor_metadata"):
         return tensor.make_ragged_tensor_metadata(slice_sizes=rows, n_total_rows=total)
+    from triton_kernels import routing
+
     return routing.compute_expt_data(expt_hist=rows, n_expts_tot=len(rows), n_gates=total)
 
 

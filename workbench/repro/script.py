@@ -68,10 +68,13 @@ def follow(result: Result, kernel: Kernel, looked_for: symptom.Symptom) -> Follo
         "EDGE": "start" if result.trial.mode == "fenced_start" else "end",
         "ONLY": _only(result),
     }
+    pinned = {Name(KERNEL, name): assignment(name, value) for name, value in given.items()}
+    if (found := result.found.get("api")) in getattr(kernel.module, "ALSO", ()):
+        pinned[Name(kernel.file, "API")] = assignment("API", found)
     return Following(
         Name(APART if looked_for.ends else HERE, "main"),
         instead,
-        {Name(KERNEL, name): assignment(name, value) for name, value in given.items()},
+        pinned,
         [kernel.file, *sorted(PARTS.glob("*.py"))],
         OF_A_PLAN,
         with_torch,
