@@ -84,6 +84,10 @@ def follow(result: Result, kernel: Kernel, looked_for: symptom.Symptom) -> Follo
 def _attempt(result: Result) -> Path:
     """The part that makes the attempt."""
     mode = result.trial.mode
+    if "ranks" in result.trial.case:
+        raise ValueError(
+            f"there is no repro of a trial of {result.trial.case['ranks']} ranks: one file is one process"
+        )
     if mode in FENCES:
         names = _only(result) or [
             part(each, "name") for each in part(result.forensic, "fence", "tensors") or ()

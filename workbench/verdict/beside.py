@@ -104,7 +104,7 @@ def _issues(verdict: Verdict, name: str) -> list[known_issues.Issue]:
         known_issues.match(known_issues.load(), kernel=kernel, sm=sm, versions=versions)
         for kernel, sm in _asked(verdict.results)
     ]
-    return list(dict.fromkeys(each for some in found for each in some))
+    return sorted({each for some in found for each in some}, key=lambda issue: issue.id)
 
 
 def _asked(results: Results) -> set[tuple[str, int | None]]:
