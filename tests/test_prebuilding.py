@@ -368,3 +368,11 @@ def test_fp4_quantize_is_built_ahead_for_sm90_from_the_released_wheel(tmp_path, 
     assert (made["module"], made["objects"], made["trimmed"]) == ("fp4_quantization_90", 7, "")
     found = prebuilt.modules(tmp_path / "m", "0.6.8.post1", "9.0", tmp_path / "u")["fp4_quantization_90"]
     assert found.mark == "" and b"sm_90a" in found.file.read_bytes()
+
+
+def test_what_is_left_out_by_name_is_marked(tmp_path):
+    sources = [tmp_path / name for name in ("gemm_sm80_M16.cu", "gemm_sm90_M64.cu")]
+    trim = trimming.Trim(leave_out="sm80")
+    assert trim.kept(sources) == {sources[1]} and trim.mark == "without sm80"
+    assert trimming.Trim().kept(sources) == set(sources) and trimming.Trim().mark == ""
+    assert trimming.Trim("bf16", "sm80").mark == "bf16 templates only, without sm80"

@@ -70,7 +70,7 @@ def _make(
     with alone(folder, f"{arch}-{built.hash[:8]}-{recipe.name}"[:200], progress.say):
         made = prebuilding.make(
             recipe, built, toolkit, Headers(folder, toolkit, built.python, options.wheels, progress.say),
-            arch=arch, only=None, output=folder / "packed", at_once=prebuilding.jobs(None),
+            arch=arch, trim=prebuilding.Trim(), output=folder / "packed", at_once=prebuilding.jobs(None),
             told=lambda count, of: progress.building(recipe.name, count, of),
         )  # fmt: skip
     if made.state == "failed":

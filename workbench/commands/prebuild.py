@@ -50,6 +50,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("bf16", "fp16", "fp8"),
         help="leave out templates of other number types, and mark it",
     )
+    add(
+        "--leave-out",
+        default="",
+        metavar="TEXT",
+        help="leave out sources with this in their names, and mark it",
+    )
     add("--jobs", type=int, metavar="N", help="compilers at once (default: what cores and free memory allow)")
     add("--nvcc", metavar="PATH", help="default: the one on the PATH")
     add("--output", required=True, metavar="DIR", help="for the modules; `run --prebuilt DIR` reads it")
@@ -102,15 +108,16 @@ def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argpar
     from workbench.prebuilding.headers import Headers
     from workbench.prebuilding.telling import Telling
 
+    trim = prebuilding.Trim(options.only, options.leave_out)
     wheels, told = folder(options.wheels, "--wheels"), Telling(recipe.name, quiet=options.json)
     if options.dry_run:
-        return prebuilding.planned(recipe, built, options.only)
+        return prebuilding.planned(recipe, built, trim)
     headers = Headers(workspace, toolkit, built.python, wheels, _aside)
     place = f"{built.packages['flashinfer-python']}-{options.arch}-{recipe.name}"[:200]
     try:
         with alone(workspace, place, _aside):
             return prebuilding.make(
-                recipe, built, toolkit, headers, arch=options.arch, only=options.only,
+                recipe, built, toolkit, headers, arch=options.arch, trim=trim,
                 output=workspace.parent, at_once=prebuilding.jobs(options.jobs), told=told,
             )  # fmt: skip
     except KeyboardInterrupt:

@@ -7,5 +7,18 @@ from .compiling import CompileError, jobs
 from .making import Made, make, planned
 from .recipes import Asked, Recipe, ask
 from .toolkit import Toolkit, find
+from .trimming import Trim
 
-__all__ = ["Asked", "CompileError", "Made", "Recipe", "Toolkit", "ask", "find", "jobs", "make", "planned"]
+__all__ = [
+    "Asked",
+    "CompileError",
+    "Made",
+    "Recipe",
+    "Toolkit",
+    "Trim",
+    "ask",
+    "find",
+    "jobs",
+    "make",
+    "planned",
+]

@@ -9,11 +9,12 @@ from typing import Any
 
 from workbench.environments import BuildError, Built
 
-from . import compiling, linking, packing, trimming
+from . import compiling, linking, packing
 from .compiling import CompileError
 from .headers import Headers
 from .recipes import Recipe
 from .toolkit import Toolkit
+from .trimming import Trim
 
 Told = Callable[[int, int], None]
 
@@ -41,19 +42,19 @@ def make(
     headers: Headers,
     *,
     arch: str,
-    only: str | None,
+    trim: Trim,
     output: Path,
     at_once: int,
     told: Told,
 ) -> Made:
     """The module, packed in `output`. `told` hears how many objects there are of how many."""
-    begun, plan = time.monotonic(), planned(recipe, built, only)
+    begun, plan = time.monotonic(), planned(recipe, built, trim)
     file = packing.place(output, arch, built.packages["flashinfer-python"], recipe.name)
     note = _note(recipe, built, toolkit, arch, plan)
     if packing.same(file, note):
         return replace(plan, state="there", file=str(file), packed_bytes=file.stat().st_size)
     try:
-        ninja = linking.write(recipe, _sources(recipe, only), toolkit)
+        ninja = linking.write(recipe, trim.kept(recipe.objects.values()), toolkit)
         total = plan.objects + 1
         _compile(ninja, headers, built, at_once, lambda done, left: told(total - left + done, total))
         packing.check(recipe.library, built, toolkit)
@@ -67,16 +68,11 @@ def make(
     return replace(plan, state="made", file=str(file), packed_bytes=file.stat().st_size, seconds=seconds)
 
 
-def planned(recipe: Recipe, built: Built, only: str | None) -> Made:
+def planned(recipe: Recipe, built: Built, trim: Trim) -> Made:
     """What would be made of it."""
-    count, of = len(_sources(recipe, only)), len(recipe.objects)
-    trimmed = f"{only} templates only" if count < of else ""
+    count, of = len(trim.kept(recipe.objects.values())), len(recipe.objects)
+    trimmed = trim.mark if count < of else ""
     return Made(recipe.name, built.environment.name, "planned", count, of, trimmed)
-
-
-def _sources(recipe: Recipe, only: str | None) -> set[Path]:
-    every = recipe.objects.values()
-    return set(trimming.needed(every, only) if only else every)
 
 
 def _compile(ninja: Path, headers: Headers, built: Built, at_once: int, told: Told) -> None:

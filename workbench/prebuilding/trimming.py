@@ -6,7 +6,8 @@ Functions that are missing then are found missing when they are called: the load
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 SPELLED = {"bf16": ("bfloat16", "bf16"), "fp16": ("half", "fp16"), "fp8": ("fp8",)}
@@ -18,6 +19,25 @@ INSTANTIATION = re.compile(
 AROUND = re.compile(
     r"^\s*#[^\n]*(?:\\\n[^\n]*)*|\busing\s+[^;]*;|\b(?:inline\s+)?namespace\b[\s\w:]*|[{};]", re.MULTILINE
 )
+
+
+@dataclass(frozen=True)
+class Trim:
+    """What is not compiled: templates of other number types than `only`, and sources with `leave_out` in the name."""
+
+    only: str | None = None
+    leave_out: str = ""
+
+    def kept(self, sources: Collection[Path]) -> set[Path]:
+        """Raises OSError."""
+        some = needed(sources, self.only) if self.only else sources
+        return {source for source in some if not self.leave_out or self.leave_out not in source.name}
+
+    @property
+    def mark(self) -> str:
+        """What is said of a module that lacks something for it."""
+        only = f"{self.only} templates only" if self.only else ""
+        return ", ".join(filter(None, (only, self.leave_out and f"without {self.leave_out}")))
 
 
 def needed(sources: Iterable[Path], only: str) -> list[Path]:
