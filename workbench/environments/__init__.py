@@ -9,12 +9,13 @@ from .carrying import carry, fetch_needs
 from .component import repack
 from .declaration import declared, save
 from .installer import BuildError
+from .listing import Releases, releases
 from .lock import Built, changed
 from .named import choose, load_stacks
 from .pins import Sources
 from .spec import TORCHES, Environment, parse
 
 __all__ = [
-    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Sources", "build", "carry", "changed", "choose",
-    "declared", "fetch_needs", "load_stacks", "parse", "repack", "save",
+    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Releases", "Sources", "build", "carry", "changed",
+    "choose", "declared", "fetch_needs", "load_stacks", "parse", "releases", "repack", "save",
 ]  # fmt: skip

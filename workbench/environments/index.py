@@ -1,4 +1,4 @@
-"""What the package index says: what a release declares, and which version was the newest on a day.
+"""What the package index says: what a release declares, which versions there are, and which was the newest on a day.
 
 The rule: only through uv and pip, so that whatever index, proxy or mirror they are set up with is used.
 """
@@ -13,6 +13,8 @@ from .installer import BuildError, run_uv
 
 PIP = "pip>=23.3"  # the first that leaves the wheel where it is when only its metadata is wanted
 GLIBC = range(39, 16, -1)  # wheels for Linux with any of these, wherever this runs
+WHEELS_ALONE = ("--only-binary", ":all:")
+BELOW_ALL = "<0.dev0"  # what no version can be: pip then says which there are
 
 
 def declared(release: str, python: str) -> list[str]:
@@ -46,6 +48,23 @@ def newest(requirement: str, as_of: str, python: Path) -> str:
     return found[0].strip()
 
 
+def versions(name: str, python: str, wheels_alone: bool) -> str:
+    """What pip says of all versions of `name`, those that were yanked and those for another Python among them.
+
+    `wheels_alone`: only of those with a wheel for Linux and Python `python`. Raises BuildError.
+    """
+    options = _for_linux(python) if wheels_alone else _for_linux(python)[len(WHEELS_ALONE) :]
+    try:
+        _pip("install", "--dry-run", "--ignore-installed", *options, "--", f"{name}{BELOW_ALL}")
+    except BuildError as error:
+        if "(from versions: " in error.log and not (
+            "(from versions: none)" in error.log and not wheels_alone
+        ):
+            return error.log
+        raise BuildError(str(error).replace(BELOW_ALL, ""), error.log) from None
+    raise BuildError(f"pip does not say which versions of {name} there are")
+
+
 def until(as_of: str) -> list[str]:
     """uv's option for it; with a time of day, since uv takes a bare day in the machine's time zone."""
     if not as_of:
@@ -77,4 +96,4 @@ def _for_linux(python: str) -> list[str]:
     kinds = [f"manylinux_2_{minor}_{machine}" for minor in GLIBC] + [f"manylinux2014_{machine}"]
     release = ".".join(python.split(".")[:2])
     chosen = [option for kind in kinds for option in ("--platform", kind)]
-    return ["--only-binary", ":all:", "--python-version", release, *chosen]
+    return [*WHEELS_ALONE, "--python-version", release, *chosen]
