@@ -187,6 +187,24 @@ def test_one_package_is_named_and_what_has_nothing_to_do_with_it_is_not(bisect):
 
 
 @pytest.mark.slow
+def test_a_mixture_that_cannot_be_imported_leaves_a_package_in_doubt(bisect, place):
+    needs_new = "import alpha\nassert alpha.new\n" + MODULE.format(first=RELEASES["1.4"])
+    make_wheel(place, "planted", "4.0", {"planted/__init__.py": needs_new}, ("alpha",))
+    good, bad = "planted==2.0 alpha==1.0 beta==1.0", "planted==4.0 alpha==2.0 beta==1.0"
+    code, out, _ = bisect("--good", good, "--bad", bad)
+    assert code == 3 and "flips it    alpha 1.0 -> 2.0 and planted 2.0 -> 4.0" in out
+    assert "cannot tell alpha: perhaps not needed" in out
+    assert "with planted 4.0: failed: AssertionError: (in stage import)" in out
+
+
+@pytest.mark.slow
+def test_another_fault_on_the_way_is_said(bisect):
+    code, out, _ = bisect("--good", "planted==1.3", "--bad", "planted==1.7")
+    assert code == 1 and out.startswith("first bad") and "planted 1.4: wrong" in out
+    assert "the bad end is failed, this is wrong: say with --until which is meant" in out
+
+
+@pytest.mark.slow
 def test_flaky_is_never_good(bisect, tmp_path):
     """Wrong in the first process that imports it, right from then on."""
     (tmp_path / "wheels").mkdir()
@@ -205,10 +223,11 @@ def test_slower_is_compared_by_turns_with_the_good_end(bisect, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     for version, tick in (("1.0", 1), ("1.1", 1), ("1.2", 2), ("1.3", 2)):
         release(folder, version, f"time.sleep(size * {tick} * 0.0005)")
-    code, out, err = bisect(
+    asked = (
         "--good", "planted==1.0", "--bad", "planted==1.3", "--until", "slower", "--margin", "0.15", "--wheels", folder,
-        "--generations", "4", "--json", case="size=8",
+        "--generations", "4", "--json", "--case", "size=8",
     )  # fmt: skip
+    code, out, err = bisect(*asked)
     found = json.loads(out)
     assert code == 1, err
     assert (found["last_good"]["environment"], found["first_bad"]["environment"]) == (
@@ -217,6 +236,8 @@ def test_slower_is_compared_by_turns_with_the_good_end(bisect, tmp_path, monkeyp
     )
     assert "n=4+4" in found["first_bad"]["why"]
     assert any(each.generation for each in load(bisect.results))
+    count = len(load(bisect.results))
+    assert bisect(*asked)[0] == 1 and len(load(bisect.results)) == count
 
 
 @pytest.mark.slow
@@ -280,6 +301,7 @@ def test_git_finds_the_commit(tmp_path):
         ("--environment", "planted"),
         ("--environment", "planted==1.3", "--until", "slower"),
         ("--environment", "planted==1.3", "--bad", "planted==1.6"),
+        ("--environment", "planted==1.3", "--environment", "planted==1.4"),
         ("--environment", "planted==1.3", "--kernel-file", "other.py"),
         (),
     ],

@@ -1,5 +1,6 @@
 """What a bisection found, as plain values and as text. Pure."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +65,7 @@ def text(found: Found) -> str:
     elif found.over == "lock":
         head = [f"flips it    {' and '.join(map(str, found.moves))}", *_lines(found, "with it", "without it")]
     else:
-        head = _lines(found, "first bad", "last good")
+        head = [*_lines(found, "first bad", "last good"), *_otherwise(found)]
     return "\n".join(
         [
             *head,
@@ -81,6 +82,14 @@ def _lines(found: Found, bad: str, good: str) -> list[str]:
 
 def _line(head: str, probe: Probe) -> str:
     return f"{head:12}{probe.trial.id}  {plain(probe.environment, LONGEST)}: {probe.why}"
+
+
+def _otherwise(found: Found) -> list[str]:
+    """Where the first bad one has another fault than the bad end, there may be two to look for."""
+    first, end = (re.split(r": | \(", each.why)[0] for each in (found.bad, found.probes[1]))
+    return [f"note        the bad end is {end}, this is {first}: say with --until which is meant"] * (
+        first != end
+    )
 
 
 def _unsure(found: Found) -> list[str]:

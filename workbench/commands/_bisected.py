@@ -28,7 +28,7 @@ def asked(options: argparse.Namespace) -> Any:
     until = bisecting.Until(options.until)
     return bisecting.Asked(
         _kernel(options), mode, gpus.here(options.gpu), until, options.repeats,
-        options=replace(run_command._options(options), reruns=False),
+        options=replace(run_command._options(options), reruns=False, interleave=False),
         policy=Policy(options.effort, options.margin),
         folders=tuple(dict.fromkeys([options.results, *options.also, own])),
         reference=_environment(options.good, options) if until == bisecting.Until.SLOWER and options.good else None,
@@ -76,7 +76,9 @@ def step(options: argparse.Namespace) -> tuple[Any, Any]:
         )
     if options.until == "slower" and not options.good:
         raise ValueError("slower than what? --good E1")
-    (environment,) = run_command._environments(options)
+    environment, *more = run_command._environments(options)
+    if more:
+        raise ValueError("--environment: --step asks one")
     commit = _commit()
     named = f"{environment.name} at {commit}" if commit else environment.name
     return replace(asked(options), anew=True), replace(environment, name=named)
