@@ -12,8 +12,11 @@ from .asked import Asked
 from .deciding import Until
 from .found import grouped
 from .mixing import Move
+from .probing import MOST_TIMES
 
 VISITS, SIDES = 2, 2
+MORE = "twice as many where they do not agree"
+MORE_SLOWER = f"both sides by turns, and up to {MOST_TIMES} times as many more where it is too close to call"
 ONCE = ("build", "import")
 
 
@@ -28,6 +31,7 @@ class Plan:
     attempts: int  # of each probe, both sides counted where they are compared
     seconds: int | None
     stored: int  # attempts at this trial in any environment
+    more: str  # when there are more attempts
 
     def __str__(self) -> str:
         time = "not known: nothing is stored of this kernel" if self.seconds is None else f"{self.seconds} s"
@@ -37,7 +41,7 @@ class Plan:
             f"between     {len(self.between)} {what}: {', '.join(self.between) or 'none'}",
             *(f"left out    {line}" for line in grouped(self.left_out)),
             f"ask         at most {self.probes} environments{alone}, both ends too; more where one cannot be told",
-            f"each        {self.attempts} attempts; twice as many where they do not agree",
+            f"each        {self.attempts} attempts, {self.more}",
             f"time        {time}{' by what is stored; building environments is not in it' * bool(self.seconds)}",
             f"stored      {self.stored} attempts at this trial; those in the same environments are used again",
         ]
@@ -54,8 +58,8 @@ def plan(
     probes, attempts = searched + 2, _attempts(asked)
     each_s = _probe_s(asked, attempts, results)
     seconds = None if each_s is None else round(probes * each_s)
-    names = list(map(str, between))
-    return Plan(over, names, dict(left_out), probes, attempts, seconds, _stored(asked, results))
+    names, more = list(map(str, between)), MORE_SLOWER if asked.until == Until.SLOWER else MORE
+    return Plan(over, names, dict(left_out), probes, attempts, seconds, _stored(asked, results), more)
 
 
 def _attempts(asked: Asked) -> int:

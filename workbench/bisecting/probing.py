@@ -52,18 +52,14 @@ def probe(asked: Asked, environment: Environment, check: Check = lambda built: "
 
 
 def _repeated(asked: Asked, planned: Planned, built: Built) -> Probe:
-    runs, answer = Runs(asked), None
-    counted = runs.attempts(planned, built)
-    while answer is None:
-        if len(runs.made) > 2 * asked.repeats:
-            answer = (
-                Answer.UNKNOWN
-            )  # runs that end without an attempt: another run has the GPU, or it is not sound
-            break
+    runs = Runs(asked)
+    for _ in range(2 * asked.repeats + 2):  # a run may end without an attempt: another one has the GPU
+        counted = runs.attempts(planned, built)
         answer = decided([answer_of(each, asked.until) for each in counted], asked.repeats)
-        if answer is None:
-            runs([planned], again=True)
-            counted = runs.attempts(planned, built)
+        if answer is not None:
+            break
+        runs([planned], again=True)
+    answer = answer or Answer.UNKNOWN
     why = said(counted, answer, asked.until)
     return Probe(planned.trial, answer, why, len(counted), len(runs.made), built)
 

@@ -28,7 +28,7 @@ EXAMPLES = """examples:
 over releases the ends differ in one version, and those between are asked, by halves; over a lock, packages of the bad
 end are put into the good one, until no fewer make it bad. Both ends are asked first. What cannot be built or imported,
 and what stays flaky, cannot be told and is passed by. Attempts are stored: stopped, the same command goes on.
-0 nothing differs, 1 found, 2 an end is the opposite of what was said, 3 an end, or which of a few, cannot be told
+1 found, 2 an end is the opposite of what was said, 3 an end, or which one of a few it is, cannot be told
 --step, first of the options, answers as `git bisect run` wants it: 0 good, 1 bad, 125 cannot tell, 128 to stop
 """
 ABORT = 128  # git takes anything from 1 to 127 but 125 for bad
