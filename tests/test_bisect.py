@@ -194,7 +194,7 @@ def test_a_mixture_that_cannot_be_imported_leaves_a_package_in_doubt(bisect, pla
     code, out, _ = bisect("--good", good, "--bad", bad)
     assert code == 3 and "flips it    alpha 1.0 -> 2.0 and planted 2.0 -> 4.0" in out
     assert "cannot tell alpha: perhaps not needed" in out
-    assert "with planted 4.0: failed: AssertionError: (in stage import)" in out
+    assert "with planted 4.0: failed: AssertionError: " in out
 
 
 @pytest.mark.slow

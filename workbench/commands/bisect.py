@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--until",
         choices=("any", "wrong", "crash", "missing", "slower"),
         default="any",
-        help="what is bad: any of the first three (default), or slower than the good end, measured by turns",
+        help="what is bad: any of wrong, crash and missing (default), or slower than the good end, by turns",
     )
     add(
         "--repeats",
