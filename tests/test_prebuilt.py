@@ -1,5 +1,6 @@
 """Modules built ahead, and the compile step made visible, with a stand-in for FlashInfer's JitSpec."""
 
+import abc
 import json
 import lzma
 import sys
@@ -71,11 +72,9 @@ def test_a_result_says_which_trimmed_module_it_used(tmp_path):
 class Spec:
     """What is used of FlashInfer's JitSpec."""
 
-    def __init__(self, name, sources, made=0):
-        self.name, self.sources, self.made = name, [Path(f"{n}.cu") for n in range(sources)], made
-
-    def get_object_paths(self):
-        return [Path(__file__ if n < self.made else "not-there.o") for n in range(len(self.sources))]
+    def __init__(self, name, sources, place=Path("nowhere")):
+        self.name, self.sources = name, [Path(f"{n}.cu") for n in range(sources)]
+        self.ninja_path = place / "build.ninja"
 
     @property
     def aot_path(self):
@@ -85,11 +84,26 @@ class Spec:
         return f"built {self.name}"
 
 
-@pytest.fixture
-def flashinfer(monkeypatch):
-    spec = type("JitSpec", (Spec,), {"build": Spec.build, "aot_path": Spec.__dict__["aot_path"]})
+def whole():
+    """To 0.6.17: one class compiles and loads."""
+    return types.SimpleNamespace(
+        JitSpec=type("JitSpec", (Spec,), {"build": Spec.build, "aot_path": Spec.aot_path})
+    )
+
+
+def apart():
+    """From 0.6.18: an abstract class, and below it one for each compiler."""
+    base = type("JitSpec", (abc.ABC,), {"build": abc.abstractmethod(lambda self: None)})
+    nvcc = type("JitSpecNvcc", (Spec, base), {"build": Spec.build, "aot_path": Spec.aot_path})
+    return types.SimpleNamespace(JitSpec=base, JitSpecNvcc=nvcc)
+
+
+@pytest.fixture(params=[whole, apart])
+def flashinfer(request, monkeypatch):
+    made = request.param()
+    spec = getattr(made, "JitSpecNvcc", made.JitSpec)
     core = types.ModuleType("flashinfer.jit.core")
-    core.JitSpec = spec
+    vars(core).update(vars(made))
     monkeypatch.setitem(sys.modules, "flashinfer.jit.core", core)
     told = []
 
@@ -119,11 +133,21 @@ def test_a_build_of_hours_is_refused_and_the_way_is_shown(flashinfer):
     assert stopped.value.reason == "not_run"
 
 
-def test_a_build_of_hours_is_started_on_request_or_where_it_is_done_already(flashinfer):
+def test_a_build_of_hours_is_started_on_request_or_where_it_is_done_already(flashinfer, tmp_path):
     spec, _ = flashinfer(build=True)
     assert spec("fused_moe_90", sources=181).build(False)
     spec, _ = flashinfer()
-    assert spec("fused_moe_90", sources=181, made=181).build(False)
+    for number in range(181):
+        (tmp_path / f"{number}.cuda.o").touch()
+    assert spec("fused_moe_90", sources=181, place=tmp_path).build(False)
+
+
+def test_a_build_is_announced_once_however_often_it_is_met(flashinfer):
+    flashinfer()
+    spec, told = flashinfer()
+    told.clear()
+    spec("xqa", sources=5).build(False)
+    assert [facts["stage"] for facts in told] == ["build", "first_call"]
 
 
 def test_where_nothing_shall_be_compiled_only_what_is_there_is_taken(flashinfer):

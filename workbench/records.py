@@ -104,6 +104,9 @@ def _private() -> tuple[tuple[str, str], ...]:
     ours, user = str(Path(__file__).parents[1]), str(Path.cwd())
     found = [(re.escape(ours) + r"/(?=workbench/|tests/|benchmarks/)", "")] if len(ours) > 1 else []
     found += [(re.escape(user) + r"/(?=\.environments/)", "")] if len(user) > 1 else []
+    found += (
+        [(rf"(?<=working directory is ){re.escape(user)}\b", ".")] if len(user) > 1 else []
+    )  # a core dump's words
     found += [(re.escape(home) + r"(?=/|\b)", "~")] if len(home) > 1 else []  # not "/", a container's
     for name, shown in ((_user(), "USER"), (socket.gethostname(), "HOST")):
         if len(name) > 2 and name not in ("root", "localhost"):

@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import threading
+import types
 from typing import Any
 
 LARGE_SOURCES = 40  # FlashInfer's small modules have 4 to 16, the CUTLASS MoE ones 180 and more
@@ -20,15 +21,23 @@ _USED: dict[str, set[str]] = {}  # kernel file -> modules built ahead that it us
 
 
 def announce(stage, tell, command, stopped):
-    """Wrap FlashInfer's compile step once a worker; nothing is wrapped where FlashInfer was not imported."""
+    """Wrap FlashInfer's compile steps, each once; nothing is wrapped where FlashInfer was not imported."""
     _NOW.update(stage=stage, tell=tell, command=command, stopped=stopped)
-    spec = getattr(sys.modules.get("flashinfer.jit.core"), "JitSpec", None)
-    build = getattr(spec, "build", None)
-    if spec is None or build is None or hasattr(build, "announced"):
-        return
-    spec.build = _told(build)
-    if isinstance(getattr(spec, "aot_path", None), property):
-        spec.aot_path = property(functools.partial(_ahead, spec.aot_path.fget))
+    for spec in _specs():
+        spec.build = _told(spec.build)
+        if isinstance(getattr(spec, "aot_path", None), property):
+            spec.aot_path = property(functools.partial(_ahead, spec.aot_path.fget))
+
+
+def _specs():
+    """The classes that compile and are not wrapped yet: JitSpec itself, or, later, one for each compiler below it."""
+    modules = [sys.modules.get(f"flashinfer.jit.{name}") for name in ("core", "cute_dsl_core")]
+    kinds = {kind for module in modules for kind in vars(module or types).values() if isinstance(kind, type)}
+    builds = [(kind, vars(kind).get("build")) for kind in kinds if kind.__name__.startswith("JitSpec")]
+    unfit = ("announced", "__isabstractmethod__")
+    return [
+        kind for kind, build in builds if build and not any(getattr(build, name, False) for name in unfit)
+    ]
 
 
 def used(kernel_file):
@@ -67,13 +76,15 @@ def _told(build):
 
 def _refuse(spec):
     """A build of hours that nobody asked for, and any where nothing shall be compiled."""
+    sources = len(getattr(spec, "sources", ()))
+    if not sources:
+        return  # CuTe DSL compiles as Triton does, without a compiler of the machine's
     if _NOW["command"].get("no_build") and not getattr(spec, "is_compiled", False):
         raise _NOW["stopped"](
             "not_run",
             f"the module {spec.name} is not there, and --no-build compiles nothing; `workbench prebuild` makes it, "
             "and --prebuilt DIR brings it",
         )
-    sources = len(getattr(spec, "sources", ()))
     if sources <= LARGE_SOURCES or _NOW["command"].get("build") or _left(spec) == 0:
         return
     raise _NOW["stopped"](
@@ -84,11 +95,10 @@ def _refuse(spec):
 
 
 def _left(spec):
-    """How many objects are still to be made; all of them where the spec does not say which there are."""
-    paths = getattr(spec, "get_object_paths", None)
-    if paths is None:
-        return len(spec.sources)
-    return sum(not path.exists() for path in paths())
+    """How many objects are still to be made: by their number, for a version names them otherwise than it makes them."""
+    place = getattr(spec, "ninja_path", None)
+    made = len(list(place.parent.glob("*.o"))) if place else 0
+    return max(0, len(spec.sources) - made)
 
 
 def _estimate(sources):
@@ -102,7 +112,7 @@ def _memory_mb():
 
 
 def _say_progress(spec, done):
-    total = len(spec.sources)
+    total = len(getattr(spec, "sources", ()))
     while not done.wait(LOOK_EVERY_S):
-        made = total - _left(spec)
+        made = total - _left(spec) if total else 0
         _NOW["tell"](building={"module": spec.name, "made": made, "of": total})
