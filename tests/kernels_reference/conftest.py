@@ -62,3 +62,23 @@ def broken_rows():
             yield changed.reshape(answer.shape)
 
     return made
+
+
+@pytest.fixture
+def placed():
+    """Bytes of scales, put one by one at the address that the kernels' source states for a layout."""
+    import torch
+
+    def made(raw, layout):
+        if layout == "linear":
+            return raw
+        tile = 8 if layout == "8x4" else 128
+        rows, columns = -(-raw.shape[0] // tile) * tile, -(-raw.shape[1] // 4) * 4
+        flat = torch.full((rows * columns,), 0xFF, dtype=torch.uint8)  # the padding is nobody's business
+        for m, row in enumerate(raw.tolist()):
+            for k, byte in enumerate(row):
+                in_tile = m % 8 * 4 if tile == 8 else m % 32 * 16 + m % 128 // 32 * 4
+                flat[((m // tile) * (columns // 4) + k // 4) * tile * 4 + in_tile + k % 4] = byte
+        return flat.reshape(rows, columns)
+
+    return made

@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.kernels import _fp4, fp4_quantize
+from workbench.kernels import _fp4, _nvfp4, fp4_quantize
 
 torch = pytest.importorskip("torch")
 
@@ -8,38 +8,58 @@ CASE = dict(tokens=5, hidden=128)
 LAYOUTS = fp4_quantize.LAYOUTS
 
 
-def stored(scales, layout):
-    """Bytes of float32 scales, placed one by one by the address that the kernel's source states."""
-    raw = scales.to(torch.float8_e4m3fn).view(torch.uint8)
-    if layout == "linear":
-        return raw
-    rows, columns = -(-raw.shape[0] // 128) * 128, -(-raw.shape[1] // 4) * 4
-    flat = torch.zeros(rows * columns, dtype=torch.uint8)
-    for m, row in enumerate(raw.tolist()):
-        for k, byte in enumerate(row):
-            tile = (m // 128) * (columns // 4) + k // 4
-            flat[tile * 512 + (m % 32) * 16 + (m % 128) // 32 * 4 + k % 4] = byte
-    return flat.reshape(rows, columns)
+@pytest.fixture
+def perfect(placed):
+    """What a call without a fault gives, and the pieces of it."""
 
+    def made(inputs, mutation=lambda codes, scales: (codes, scales), layout=None):
+        x = inputs["x"].float().flatten(0, -2)
+        if inputs["format"] == "mxfp4":
+            codes, scales = _fp4.mx_quantize(x)
+        else:
+            codes, scales = _nvfp4.quantized(x, inputs["global_scale"])
+            codes, scales = _fp4.pack(codes), scales.to(torch.float8_e4m3fn).view(torch.uint8)
+        codes, scales = mutation(codes, scales)
+        return codes.reshape(*inputs["x"].shape[:-1], -1), placed(scales, layout or inputs["layout"])
 
-def perfect(inputs):
-    codes, scales = fp4_quantize.quantized(inputs["x"].float(), inputs["global_scale"])
-    return _fp4.pack(codes), stored(scales, inputs["layout"])
+    return made
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("tokens, hidden", [(1, 64), (5, 128), (130, 2880)])
-def test_a_perfect_answer_is_right_in_both_layouts(right, tokens, hidden, layout):
+def test_a_perfect_answer_is_right_in_every_layout(right, perfect, tokens, hidden, layout):
     inputs = fp4_quantize.inputs(tokens=tokens, hidden=hidden, layout=layout)
     assert right(fp4_quantize, fp4_quantize.outputs(perfect(inputs), inputs), inputs)
 
 
-def test_scales_left_linear_where_swizzled_is_asked_for_are_wrong(right):
-    inputs = fp4_quantize.inputs(tokens=128, hidden=128, layout="swizzled")
-    codes, _ = perfect(inputs)
-    _, scales = fp4_quantize.quantized(inputs["x"].float(), inputs["global_scale"])
-    result = codes, stored(scales, "linear")
-    assert not right(fp4_quantize, fp4_quantize.outputs(result, inputs), inputs)
+@pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
+@pytest.mark.parametrize("asked", LAYOUTS)
+@pytest.mark.parametrize("got", LAYOUTS)
+def test_scales_in_another_layout_than_asked_for_are_wrong(right, perfect, asked, got, format):
+    inputs = fp4_quantize.inputs(tokens=128, hidden=256, layout=asked, format=format)
+    result = perfect(inputs, layout=got)
+    assert right(fp4_quantize, fp4_quantize.outputs(result, inputs), inputs) == (asked == got)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("more", [dict(format="mxfp4"), dict(batch=3), dict(inversed=True)], ids=str)
+def test_a_perfect_answer_is_right_in_every_form(right, perfect, more, layout):
+    inputs = fp4_quantize.inputs(**CASE, layout=layout, **more)
+    assert right(fp4_quantize, fp4_quantize.outputs(perfect(inputs), inputs), inputs)
+
+
+def test_mxfp4_taken_for_nvfp4_is_wrong(right, perfect):
+    inputs = fp4_quantize.inputs(**CASE, layout="linear", format="mxfp4")
+    codes, scales = perfect({**fp4_quantize.inputs(**CASE, layout="linear"), "x": inputs["x"]})
+    assert not right(fp4_quantize, fp4_quantize.outputs((codes, scales[:, ::2]), inputs), inputs)
+
+
+def test_a_part_of_a_batch_is_contiguous_and_in_the_same_memory(right, perfect):
+    whole = fp4_quantize.inputs(**CASE, layout="swizzled", batch=3)
+    part = fp4_quantize.part(whole, 2)
+    assert part["x"].shape == (3, 2, 128) and part["x"].is_contiguous()
+    assert part["x"].data_ptr() == whole["x"].data_ptr()
+    assert right(fp4_quantize, fp4_quantize.outputs(perfect(part), part), part)
 
 
 def swapped_halves(codes, scales):
@@ -101,20 +121,20 @@ def zeroed_group(codes, scales):
         zeroed_group,
     ],
 )
-def test_a_wrong_answer_is_wrong(right, mutation, layout):
+def test_a_wrong_answer_is_wrong(right, perfect, mutation, layout):
     inputs = fp4_quantize.inputs(**CASE, layout=layout)
-    result = mutation(*perfect(inputs))
+    result = perfect(inputs, mutation)
     assert not right(fp4_quantize, fp4_quantize.outputs(result, inputs), inputs)
 
 
 def test_cutting_off_instead_of_rounding_is_wrong(right):
     inputs = fp4_quantize.inputs(**CASE, layout="linear")
     x = inputs["x"].float()
-    _, scales = fp4_quantize.quantized(x, inputs["global_scale"])
+    _, scales = _nvfp4.quantized(x, inputs["global_scale"])
     scaled = x.unflatten(-1, (-1, 16)) * (inputs["global_scale"] / scales).unsqueeze(-1)
     below = torch.bucketize(scaled.abs(), torch.tensor(_fp4.GRID[1:]), right=True).to(torch.uint8)
     codes = (below | (torch.signbit(scaled).to(torch.uint8) << 3)).flatten(-2)
-    result = _fp4.pack(codes), stored(scales, "linear")
+    result = _fp4.pack(codes), scales.to(torch.float8_e4m3fn).view(torch.uint8)
     assert not right(fp4_quantize, fp4_quantize.outputs(result, inputs), inputs)
 
 
@@ -130,7 +150,8 @@ def approximate(inputs, relative):
     scales = (scale * largest * off(torch.full_like(largest, 1 / 6))).clamp(max=448)
     scales = scales.to(torch.float8_e4m3fn).float()
     factor = off(1 / (scales * off(1 / scale.expand_as(scales))))
-    return _fp4.pack(_fp4.encode(grouped * factor.unsqueeze(-1)).flatten(-2)), stored(scales, "linear")
+    codes = _fp4.encode(grouped * factor.unsqueeze(-1)).flatten(-2)
+    return _fp4.pack(codes), scales.to(torch.float8_e4m3fn).view(torch.uint8)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -150,3 +171,10 @@ def test_the_inputs_are_seeded_and_the_global_scale_is_that_of_the_largest():
 
 def test_the_cost_of_a_known_case():
     assert fp4_quantize.cost(tokens=2048, hidden=8192, layout="linear")["bytes"] == 42_991_620
+
+
+def test_the_cost_of_other_forms_counts_their_scales_and_their_batch():
+    case = dict(tokens=2048, hidden=8192, layout="linear")
+    values, nvfp4 = 2048 * 8192, fp4_quantize.cost(**case)["bytes"]
+    assert fp4_quantize.cost(**case, format="mxfp4")["bytes"] == nvfp4 - values // 32 - 4
+    assert fp4_quantize.cost(**case, batch=3)["bytes"] == 3 * (nvfp4 - 4) + 4

@@ -1,9 +1,11 @@
 """FP4 quantize: bfloat16 rows to nvfp4, which is e2m1 codes with an e4m3 scale for each 16 columns.
 
-The call gives codes uint8 [tokens, hidden/2], the even column in the low half, and scales. `layout`:
-`linear` scales are [tokens, hidden/16]; `swizzled` ones are padded to 128 rows and 4 columns and stored
-in the order [rows/128, columns/4, 32, 4, 4]. The global scale is 448 * 6 over the largest magnitude.
-hidden must be a multiple of 16; from 1024 rows on FlashInfer takes another kernel if it is one of 512
+The call gives codes uint8 [tokens, hidden/2], the even column in the low half, and scales in the `layout`
+that `_block_scales` tells. The global scale is 448 * 6 over the largest magnitude; `inversed` hands over one
+over it and says so. `format`: `mxfp4` has a power of two for each 32 columns and no global scale. `batch`:
+x is [batch, tokens, hidden], which the library takes as batch * tokens rows. `backend` is `cuda` or
+`cute-dsl`, always said, for a later version's default is another kernel than an earlier one's.
+hidden must be a multiple of the group; from 1024 rows on FlashInfer takes another kernel if it is one of 512
 (7168 is, 2880 is not).
 
 TOLERANCE, on dequantised rows against our own quantiser: the kernel multiplies by approximate
@@ -18,61 +20,87 @@ Source: flashinfer/quantization/fp4_quantization.py and its quantization.cuh.
 import inspect
 from typing import Any
 
-from . import _draw, _fp4, _shapes
+from . import _block_scales, _fp4, _mx, _nvfp4, _shapes
 
 API = "flashinfer.fp4_quantize"
 DEVICES = ("cuda",)
 TOLERANCE = 3e-2
 VARIES = ("x",)
 SIZE = "tokens"
-GROUP = 16
-LARGEST_SCALE = 448.0  # of e4m3
-# The largest magnitude of the input, which the global scale follows from. Its significand is prime (193), so
-# that no scale lies exactly halfway between two e4m3 values, where approximate reciprocals decide at random.
-LARGEST = 193 / 32
-LAYOUTS = ("swizzled", "linear")
+LAYOUTS = _block_scales.LAYOUTS
+_GPT_OSS, _DEEPSEEK = _shapes.GPT_OSS_HIDDEN, _shapes.DEEPSEEK_HIDDEN
+_MORE = [  # what else callers ask for, beside the ladder of plain nvfp4
+    *(dict(tokens=tokens, hidden=_DEEPSEEK, layout="8x4") for tokens in (1, 128)),
+    dict(tokens=128, hidden=_GPT_OSS, layout="8x4"),
+    *(dict(tokens=tokens, hidden=_DEEPSEEK, layout="swizzled", inversed=True) for tokens in (128, 8192)),
+    *(dict(tokens=tokens, hidden=_GPT_OSS, layout="swizzled", format="mxfp4") for tokens in (128, 8192)),
+    dict(tokens=1000, hidden=_DEEPSEEK, layout="linear", format="mxfp4"),
+    *(dict(tokens=100, hidden=_DEEPSEEK, layout=layout, batch=2) for layout in ("swizzled", "linear")),
+    *(dict(tokens=tokens, hidden=_DEEPSEEK, layout="swizzled", backend="cute-dsl") for tokens in (128, 8192)),
+    dict(tokens=128, hidden=_GPT_OSS, layout="swizzled", format="mxfp4", backend="cute-dsl"),
+]
 CASES = [
     dict(tokens=tokens, hidden=hidden, layout=layout)
-    for layout in LAYOUTS
-    for hidden in (_shapes.GPT_OSS_HIDDEN, _shapes.DEEPSEEK_HIDDEN)
+    for layout in ("swizzled", "linear")
+    for hidden in (_GPT_OSS, _DEEPSEEK)
     for tokens in _shapes.TOKENS
-]
+] + _MORE
 
 
-def inputs(*, seed: int = 0, tokens: int, hidden: int, layout: str) -> dict[str, Any]:
-    import torch
-
-    x = _draw.normal(_draw.generator(seed), tokens, hidden).clamp(-LARGEST, LARGEST)
-    x[seed % tokens, seed % hidden] = LARGEST
-    global_scale = torch.full((1,), LARGEST_SCALE * _fp4.GRID[-1] / LARGEST, device=x.device)
-    return dict(x=x.bfloat16(), global_scale=global_scale, layout=layout)
+def inputs(
+    *,
+    seed: int = 0,
+    tokens: int,
+    hidden: int,
+    layout: str,
+    format: str = "nvfp4",
+    batch: int = 1,
+    inversed: bool = False,
+    backend: str = "cuda",
+) -> dict[str, Any]:
+    x, global_scale = _nvfp4.inputs(seed, batch * tokens, hidden)
+    made = dict(x=x, global_scale=global_scale, layout=layout, format=format, backend=backend)
+    if format == "mxfp4":
+        made.update(x=_mx.off_the_border(x, _mx.FP4), global_scale=None)
+    if batch > 1:
+        made.update(x=made["x"].unflatten(0, (batch, tokens)))
+    return dict(made, inversed=inversed)
 
 
 def prepare(function: Any, inputs: dict[str, Any]) -> Any:
+    mx, layout, scale = inputs["format"] == "mxfp4", inputs["layout"], inputs["global_scale"]
     asked = dict(
         input=inputs["x"],
-        global_scale=inputs["global_scale"],
-        sf_vec_size=GROUP,
-        sf_use_ue8m0=False,
-        is_sf_swizzled_layout=inputs["layout"] == "swizzled",
-        is_sf_8x4_layout=False,
+        global_scale=1 / scale if inputs["inversed"] else scale,
+        sf_vec_size=_fp4.GROUP if mx else _nvfp4.GROUP,
+        sf_use_ue8m0=mx,
+        is_sf_swizzled_layout=layout != "linear",
+        is_sf_8x4_layout=layout == "8x4",
     )
     known = inspect.signature(function).parameters
-    # Pinned, for a later version's default is another kernel than an earlier one's.
-    pinned = dict(backend="cuda", is_global_scale_inversed=False)
-    asked.update({name: value for name, value in pinned.items() if name in known})
+    pinned = dict(backend=("cuda", inputs["backend"]), is_global_scale_inversed=(False, inputs["inversed"]))
+    for name, (only, wanted) in pinned.items():
+        if name in known:
+            asked[name] = wanted
+        elif wanted != only:
+            raise NotImplementedError(f"this version's fp4_quantize takes no {name}")
     return lambda: function(**asked)
 
 
 def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
-    return {**inputs, "x": inputs["x"][:tokens]}
+    """The first rows; of a batch as many as one of `tokens` each has."""
+    x = inputs["x"]
+    if x.dim() == 2:
+        return {**inputs, "x": x[:tokens]}
+    return {**inputs, "x": x.flatten(0, 1)[: len(x) * tokens].unflatten(0, (len(x), tokens))}
 
 
 def outputs(result: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    tokens, hidden = inputs["x"].shape
     codes, scales = result
-    rows = stored_scales(scales, tokens, hidden // GROUP, inputs["layout"])
-    return {"dequantized": dequantized(_fp4.unpack(_bytes(codes)), rows, inputs["global_scale"])}
+    if inputs["format"] == "mxfp4":
+        return {"dequantized": _mx.stored_fp4(codes, scales, inputs["layout"])}
+    stored = _nvfp4.stored_values(codes, scales, inputs["global_scale"], inputs["layout"])
+    return {"dequantized": stored}
 
 
 def raw(result: Any) -> list[Any]:
@@ -80,50 +108,25 @@ def raw(result: Any) -> list[Any]:
 
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:
-    codes, scales = quantized(inputs["x"].float(), inputs["global_scale"])
-    return {"dequantized": dequantized(codes, scales, inputs["global_scale"])}
+    x = inputs["x"].float().flatten(0, -2)
+    if inputs["format"] == "mxfp4":
+        return {"dequantized": _fp4.mx_dequantize(*_fp4.mx_quantize(x))}
+    codes, scales = _nvfp4.quantized(x, inputs["global_scale"])
+    return {"dequantized": _nvfp4.dequantized(codes, scales, inputs["global_scale"])}
 
 
-def cost(*, tokens: int, hidden: int, layout: str) -> dict[str, Any]:
-    """Each value read once, each code and scale written once; the padding of `swizzled` is not counted."""
-    values = tokens * hidden
-    return dict(bytes=2 * values + values // 2 + values // GROUP + 4, flops=values, unit="fp32")
-
-
-def quantized(x: Any, global_scale: Any) -> tuple[Any, Any]:
-    """Codes [tokens, hidden] and float32 scales [tokens, hidden/16], each scale a value that e4m3 has."""
-    import torch
-
-    grouped = x.unflatten(-1, (-1, GROUP))
-    wanted = grouped.abs().amax(dim=-1) / _fp4.GRID[-1] * global_scale
-    scales = wanted.clamp(max=LARGEST_SCALE).to(torch.float8_e4m3fn).float()
-    factor = torch.where(scales > 0, global_scale / scales, 0.0)
-    return _fp4.encode(grouped * factor.unsqueeze(-1)).flatten(-2), scales
-
-
-def dequantized(codes: Any, scales: Any, global_scale: Any) -> Any:
-    grouped = _fp4.decode(codes).unflatten(-1, (-1, GROUP))
-    return (grouped * (scales / global_scale).unsqueeze(-1)).flatten(-2)
-
-
-def stored_scales(stored: Any, tokens: int, columns: int, layout: str) -> Any:
-    """Float32 [tokens, columns] of the scales as the call stored them."""
-    import torch
-
-    flat = _bytes(stored).reshape(-1)
-    if layout == "linear":
-        ordered = flat[: tokens * columns].reshape(tokens, columns)
-    else:
-        ordered = _unswizzled(flat, _shapes.up_to(tokens, 128), _shapes.up_to(columns, 4))
-    return ordered[:tokens, :columns].contiguous().view(torch.float8_e4m3fn).float()
-
-
-def _unswizzled(flat: Any, rows: int, columns: int) -> Any:
-    tiles = flat[: rows * columns].reshape(rows // 128, columns // 4, 32, 4, 4)
-    return tiles.permute(0, 3, 2, 1, 4).reshape(rows, columns)
-
-
-def _bytes(tensor: Any) -> Any:
-    import torch
-
-    return tensor.contiguous().view(torch.uint8)
+def cost(
+    *,
+    tokens: int,
+    hidden: int,
+    layout: str,
+    format: str = "nvfp4",
+    batch: int = 1,
+    inversed: bool = False,
+    backend: str = "cuda",
+) -> dict[str, Any]:
+    """Each value read once, each code and scale written once; the padding of tiles is not counted."""
+    values = batch * tokens * hidden
+    scales = values // (_fp4.GROUP if format == "mxfp4" else _nvfp4.GROUP)
+    global_scale = 0 if format == "mxfp4" else 4
+    return dict(bytes=2 * values + values // 2 + scales + global_scale, flops=values, unit="fp32")
