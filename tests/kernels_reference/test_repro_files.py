@@ -12,7 +12,6 @@ import pytest
 from fake_memory import FakeMemory
 
 from workbench import kernels, planning
-from workbench.kernels import cutlass_moe, fp4_quantize, mxfp4_swiglu, trtllm_attention
 from workbench.repro import script
 from workbench.results import Outcome, Result, Trial
 
@@ -35,11 +34,25 @@ CASES = {
         page=16,
         backend="auto",
     ),
+    "trtllm_prefill": dict(
+        batch=2,
+        tokens=20,
+        prefix=12,
+        heads=8,
+        kv_heads=2,
+        head_dim=16,
+        lengths="ragged",
+        sinks=True,
+        window=9,
+        page=16,
+        backend="fa3",
+    ),
+    "mxfp4_quantize": dict(tokens=5, hidden=64, layout="8x4", backend="cuda"),
+    "mxfp8_quantize": dict(tokens=5, hidden=64, layout="swizzled", backend="cuda"),
+    "nvfp4_batched_quantize": dict(batch=2, tokens=5, hidden=64),
 }
-MODULES = {
-    each.__name__.rpartition(".")[2]: each
-    for each in (cutlass_moe, fp4_quantize, mxfp4_swiglu, trtllm_attention)
-}
+CASES["trtllm_attention_fp8"] = CASES["trtllm_attention"]
+MODULES = {name: kernels.get(name) for name in CASES}
 EVERY = list(itertools.product(CASES, MODES))
 
 
@@ -138,7 +151,7 @@ def test_an_answer_is_judged_as_the_worker_judges_it(loaded, right):
     answer = file.reference(data)["out"].bfloat16()
     for spoilt in (answer, answer * 1.01, answer * 1.03, answer.flip(0), answer * float("nan")):
         said = file.wrong(spoilt.clone(), data)
-        assert (not said) == right(cutlass_moe, {"out": spoilt}, data), said
+        assert (not said) == right(MODULES["cutlass_moe"], {"out": spoilt}, data), said
 
 
 def attention(file, spoil=None):
@@ -147,7 +160,8 @@ def attention(file, spoil=None):
     def function(query, kv_cache, block_tables, seq_lens, bmm1_scale, out=None, sinks=None, **_):
         key, value = kv_cache
         named = dict(query=query, key=key, value=value, block_tables=block_tables, seq_lens=seq_lens)
-        answer = file.reference(dict(named, scale=bmm1_scale, sinks=sinks))["out"]
+        plain = dict(kv_scale=1.0, q_len=1, window=-1)
+        answer = file.reference(dict(named, scale=bmm1_scale, sinks=sinks, **plain))["out"]
         out[: spoil or len(answer)] = answer[: spoil or len(answer)]
 
     return function
@@ -159,7 +173,7 @@ def small(monkeypatch, loaded):
 
     def made(mode, spoil=None):
         file = loaded("trtllm_attention", mode)
-        file.WORKSPACE_BYTES = 1 << 16
+        file.DECODE_WORKSPACE_BYTES = 1 << 16
         file.function = lambda: attention(file, spoil)
         memory = FakeMemory()
         file.mapping_here = lambda: memory  # one a process, as the real one

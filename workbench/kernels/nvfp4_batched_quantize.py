@@ -35,9 +35,10 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
 def outputs(result: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     import torch
 
-    scale = inputs["global_scale"]
-    each = zip(*result)  # noqa: B905
-    return {"dequantized": torch.stack([_nvfp4.stored_values(*one, scale, "swizzled") for one in each])}
+    pairs = zip(*result)  # noqa: B905
+    scale, layout = inputs["global_scale"], "swizzled"
+    stored = [_nvfp4.stored_values(codes, scales, scale, layout) for codes, scales in pairs]
+    return {"dequantized": torch.stack(stored)}
 
 
 def raw(result: Any) -> list[Any]:
