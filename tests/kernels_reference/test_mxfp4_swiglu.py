@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.kernels import _fp4, mxfp4_swiglu
+from workbench.kernels import _fp4, _mxfp4_experts, mxfp4_swiglu
 
 torch = pytest.importorskip("torch")
 
@@ -33,7 +33,7 @@ def test_bfloat16_rounding_passes(right, inputs):
 
 def test_the_limit_is_met_by_the_inputs(inputs):
     weights = _fp4.mx_dequantize(inputs["packed"], inputs["exponents"])
-    beyond = (inputs["x"].float() @ weights.transpose(1, 2)).abs() > mxfp4_swiglu.LIMIT
+    beyond = (inputs["x"].float() @ weights.transpose(1, 2)).abs() > _mxfp4_experts.LIMIT
     assert 0.005 < float(beyond.float().mean()) < 0.05
 
 
@@ -70,7 +70,7 @@ def test_one_group_scale_too_large_by_two_is_wrong(right, inputs):
 
 def test_an_unkept_limit_is_wrong(right, inputs, monkeypatch):
     got = mxfp4_swiglu.reference(inputs)
-    monkeypatch.setattr(mxfp4_swiglu, "LIMIT", 1e9)
+    monkeypatch.setattr(_mxfp4_experts, "LIMIT", 1e9)
     assert not right(mxfp4_swiglu, got, inputs)
 
 
@@ -109,7 +109,7 @@ def test_padded_scales_are_a_case_of_their_own_and_change_no_reference(inputs):
 @pytest.mark.parametrize("groups, wanted", [(90, 92), (96, 96), (1, 4)])
 def test_scales_are_padded_to_a_multiple_of_four_groups(groups, wanted):
     exponents = torch.full((2, 3, groups), 127, dtype=torch.uint8)
-    padded = mxfp4_swiglu.padded(exponents)
+    padded = _mxfp4_experts.padded(exponents)
     assert padded.shape == (2, 3, wanted) and torch.equal(padded[..., :groups], exponents)
 
 

@@ -1,4 +1,4 @@
-"""How mxfp4_swiglu calls each generation of the library, against packages that look like them."""
+"""How the mxfp4 expert kernels call each generation of the library, against packages that look like them."""
 
 import sys
 from dataclasses import make_dataclass
@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from workbench.kernels import _routing, mxfp4_swiglu
+from workbench.kernels import _routing, mxfp4_combine, mxfp4_mlp, mxfp4_swiglu
 
 torch = pytest.importorskip("torch")
 
@@ -68,6 +68,7 @@ def fakes(version):
     routing = ["gate_scal", "expt_hist", "n_expts_tot", "n_expts_act", "expt_data"]
     ours = dict(FnSpecs=specs, FusedActivation=activation, RoutingData=make_dataclass("RoutingData", routing))
     ours["GatherIndx"] = make_dataclass("GatherIndx", ["src_indx", "dst_indx"])
+    ours["ScatterIndx"] = make_dataclass("ScatterIndx", ["src_indx", "dst_indx"])
     ours["FlexCtx"] = make_dataclass("FlexCtx", ["rhs_data"])
     precision = ["b_mx_scale" if later else "weight_scale", "flex_ctx"]
     ours["PrecisionConfig"] = make_dataclass(
@@ -96,6 +97,7 @@ def fakes(version):
         "triton_kernels.swiglu": dict(swiglu_fn="swiglu_fn"),
         "triton_kernels.tensor": tensor,
         "triton_kernels.tensor_details": {},
+        "triton_kernels.reduce": dict(reduce=lambda x, dim, y: y.copy_(x.sum(dim))),
         "triton_kernels.tensor_details.layout": layout,
     }
     if first:
@@ -166,3 +168,75 @@ def test_padded_scales_reach_the_library(library):
     scale, *_ = scale_of(library)
     assert scale.shape == (4, 8, 256)
     assert torch.equal(scale.transpose(1, 2)[..., :6], inputs["exponents"])
+
+
+SECOND = dict(tokens=24, experts=4, intermediate=128, hidden=96, top_k=2, routing="uniform")
+
+
+def put_back(library, got):
+    """The token and the choice, as one number, that each row is put back to, whichever way it is said."""
+    if library.version in OPERANDS:
+        return got["scatter_indx"].long()
+    scatter = got["scatter_indx"]
+    assert torch.equal(scatter.src_indx.long()[scatter.dst_indx.long()], torch.arange(len(scatter.src_indx)))
+    return scatter.dst_indx.long()
+
+
+def test_the_second_product_puts_each_row_back_with_its_gate(library):
+    inputs = mxfp4_combine.inputs(**SECOND)
+    mxfp4_combine.prepare(library.function, inputs)()
+    got = library.function.got
+    x, w, _ = operands(library)
+    assert x is inputs["x"] and got["bias"] is inputs["bias"] and "fused_activation" not in got
+    assert torch.equal(w[0].transpose(1, 2), inputs["packed"]) and got.get("gather_indx") is None
+    position, rows = _routing.sorted_rows(inputs["chosen"], 4)
+    assert torch.equal(put_back(library, got), position)
+    assert torch.equal(got["gammas"], inputs["gates"].flatten()[position])
+    if library.version in OPERANDS:
+        assert torch.equal(got["a_ragged_metadata"][0].long(), rows)
+    else:
+        assert torch.equal(got["routing_data"].expt_hist.long(), rows)
+
+
+def test_what_does_not_add_up_itself_is_added_up_after_it(library):
+    inputs = mxfp4_combine.inputs(**SECOND)
+    call = mxfp4_combine.prepare(library.function, inputs)
+    y = call.outputs[0]
+    y.copy_(torch.randn(y.shape))
+    answer = call()
+    assert answer.shape == (24, 96) and answer is call.outputs[1]
+    if library.version in OPERANDS:
+        assert y.shape == (1, 48, 96)
+        assert torch.allclose(answer.float(), y[0].unflatten(0, (24, 2)).float().sum(1), atol=1e-1)
+    else:
+        assert y.shape == (1, 24, 96) and y.data_ptr() == answer.data_ptr()
+
+
+def test_the_whole_layer_hands_the_middle_on(library, monkeypatch):
+    case = dict(SECOND, intermediate=64)
+    inputs, calls = mxfp4_mlp.inputs(**case), []
+
+    def function(**asked):
+        library.function(**asked)
+        calls.append(library.function.got)
+
+    function.__module__ = library.function.__module__
+    call = mxfp4_mlp.prepare(function, inputs)
+    assert call().shape == (24, 96) and len(calls) == 2
+    x, _, y = OPERANDS.get(library.version, "xwy")
+    assert calls[0][x] is inputs["x"] and calls[0][y].shape == (1, 48, 64)
+    assert calls[1][x].data_ptr() == calls[0][y].data_ptr() and calls[1][x].shape == (48, 64)
+    assert "fused_activation" in calls[0] and "gammas" not in calls[0]
+    assert "fused_activation" not in calls[1] and "gammas" in calls[1]
+
+
+def test_padded_scales_reach_both_products(library):
+    inputs, widths = mxfp4_mlp.inputs(**dict(SECOND, intermediate=64), pad_scales=True), []
+
+    def function(**asked):
+        library.function(**asked)
+        widths.append(scale_of(library)[0].shape[1])
+
+    function.__module__ = library.function.__module__
+    mxfp4_mlp.prepare(function, inputs)()
+    assert widths == [4, 4]  # of 3 and 2 groups

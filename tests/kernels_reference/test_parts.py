@@ -17,6 +17,7 @@ CASES = [  # kernel, case, rows of the answer that a part of 5 has
     ("mxfp4_quantize", MX, 5),
     ("mxfp8_quantize", MX, 5),
     ("cutlass_moe", dict(tokens=12, intermediate=64, **SHAPE), 5),
+    ("mxfp4_mlp", dict(tokens=12, intermediate=64, **SHAPE), 5),
     ("trtllm_attention", DECODE, 5),
     ("trtllm_attention", dict(DECODE, q_len=3, window=7), 15),
     ("trtllm_attention_fp8", DECODE, 5),

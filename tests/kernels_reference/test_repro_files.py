@@ -51,6 +51,8 @@ CASES = {
     "mxfp8_quantize": dict(tokens=5, hidden=64, layout="swizzled", backend="cuda"),
     "nvfp4_batched_quantize": dict(batch=2, tokens=5, hidden=64),
 }
+LAYER = dict(tokens=6, experts=4, intermediate=32, hidden=64, top_k=2, routing="uniform")
+CASES.update(mxfp4_combine=LAYER, mxfp4_mlp=LAYER)
 CASES["trtllm_attention_fp8"] = CASES["trtllm_attention"]
 MODULES = {name: kernels.get(name) for name in CASES}
 EVERY = list(itertools.product(CASES, MODES))

@@ -21,3 +21,8 @@ NARROW = {"experts": 64, "hidden": 2048, "intermediate": 1408, "top_k": 6}
 def up_to(tokens: int, multiple: int) -> int:
     """The next multiple, as padded layouts need it."""
     return -(-tokens // multiple) * multiple
+
+
+def gpt_oss_slice(ranks: int) -> int:
+    """The intermediate columns of each rank, padded as callers do: 1472 of 2 ranks, 768 of 4, 384 of 8."""
+    return up_to(GPT_OSS_INTERMEDIATE // ranks, 64)

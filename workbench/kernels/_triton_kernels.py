@@ -64,6 +64,40 @@ def arguments(
     )
 
 
+def combining(
+    library: Any, x: Any, weights: Any, bias: Any, chosen: Any, gates: Any, experts: int, y: Any
+) -> dict[str, Any]:
+    """The same for rows that are sorted by expert, to be multiplied by their gates and put back by token.
+
+    y is what `room_to_combine` gives.
+    """
+    w, precision = weights
+    position, rows = _routing.sorted_rows(chosen, experts)
+    both = dict(bias=bias, precision_config=precision, gammas=gates.flatten()[position])
+    if hasattr(library, "matmul_ogs"):
+        data, gather = routed(library, chosen, experts)
+        scatter = library.ScatterIndx(src_indx=gather.dst_indx, dst_indx=gather.src_indx)
+        return dict(both, x=x, w=w, y=y, routing_data=data, scatter_indx=scatter)
+    blocks = _blocks(rows.int(), chosen.numel())
+    return dict(both, a=x, b=w, c=y, a_ragged_metadata=blocks, scatter_indx=position.int())
+
+
+def room_to_combine(library: Any, out: Any, top_k: int) -> Any:
+    """Where the product goes: matmul_ogs adds up by itself, `matmul` leaves a row for each choice."""
+    if hasattr(library, "matmul_ogs"):
+        return out.unsqueeze(0)
+    return out.new_empty((1, len(out) * top_k, out.shape[1]))
+
+
+def add_up(library: Any, room: Any, out: Any) -> None:
+    """Add up the rows of each token, where the product has not."""
+    if hasattr(library, "matmul_ogs"):
+        return
+    from triton_kernels.reduce import reduce
+
+    reduce(x=room.view(len(out), -1, out.shape[1]), dim=1, y=out)
+
+
 def routed(library: Any, chosen: Any, experts: int) -> tuple[Any, Any]:
     """RoutingData and GatherIndx by our own sort: every version computes the same rows in the same order."""
     import torch

@@ -19,7 +19,7 @@ Source: triton_kernels/matmul_ogs.py (matmul.py in later copies) and swiglu.py.
 import importlib
 from typing import Any
 
-from . import _draw, _fp4, _routing, _shapes, _triton_kernels
+from . import _draw, _mxfp4_experts, _routing, _shapes, _triton_kernels
 
 API = "triton_kernels.matmul_ogs.matmul_ogs"
 ALSO = ("triton_kernels.matmul.matmul",)  # what it is called in later copies
@@ -27,7 +27,6 @@ DEVICES = ("cuda",)
 TOLERANCE = 1e-2
 VARIES = ("x",)
 SIZE = "tokens"
-ALPHA, LIMIT = _shapes.GPT_OSS_ALPHA, _shapes.GPT_OSS_LIMIT
 ACCUMULATED_STD = 3.0  # of the products: about one in fifty then meets the limit of 7, so that it is tested
 
 
@@ -47,6 +46,7 @@ CASES = [
     *(_case(tokens, "120b", _SLICE, "uniform") for tokens in (16, 1024, 8192)),
     _case(1024, "120b", _SLICE, "skewed"),
     *(_case(tokens, "20b", _WHOLE, "uniform", hidden=3072) for tokens in (16, 1024)),
+    *(_case(1024, "120b", 2 * _shapes.gpt_oss_slice(ranks), "uniform") for ranks in (2, 8)),
 ]
 
 
@@ -62,16 +62,11 @@ def inputs(
     pad_scales: bool = False,
 ) -> dict[str, Any]:
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
-    import torch
-
     source = _draw.generator(seed)
     x = _draw.normal(source, tokens, hidden, dtype="bfloat16")
     bias = _draw.normal(source, experts, columns)
-    packed = torch.empty((experts, columns, hidden // 2), dtype=torch.uint8, device=x.device)
-    exponents = torch.empty((experts, columns, hidden // _fp4.GROUP), dtype=torch.uint8, device=x.device)
-    for expert in range(experts):
-        drawn = _draw.normal(source, columns, hidden, std=ACCUMULATED_STD / hidden**0.5)
-        packed[expert], exponents[expert] = _fp4.mx_quantize(drawn)
+    std = ACCUMULATED_STD / hidden**0.5
+    packed, exponents = _mxfp4_experts.draw(source, experts, columns, hidden, std)
     chosen = _routing.tensor(x.device, tokens, experts, top_k, routing)
     made = dict(x=x, packed=packed, exponents=exponents, bias=bias, chosen=chosen)
     return {**made, "pad_scales": True} if pad_scales else made
@@ -83,14 +78,15 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     library = importlib.import_module(function.__module__)
     x, chosen, packed = inputs["x"], inputs["chosen"], inputs["packed"]
     if "converted" not in inputs:  # once for all parts of these inputs
-        exponents = padded(inputs["exponents"]) if inputs.get("pad_scales") else inputs["exponents"]
+        exponents = inputs["exponents"]
+        exponents = _mxfp4_experts.padded(exponents) if inputs.get("pad_scales") else exponents
         inputs["converted"] = _triton_kernels.weights(library, packed, exponents)
     _triton_kernels.persist_on_blackwell(library, x.device)
     # Three dimensions, for the earlier generation asks for exactly that.
     y = torch.empty((1, chosen.numel(), packed.shape[1] // 2), dtype=x.dtype, device=x.device)
     given = (x, inputs["converted"], inputs["bias"], chosen, len(packed), y)
     asked = _triton_kernels.arguments(library, *given)
-    asked.update(fused_activation=_triton_kernels.swiglu(library, ALPHA, LIMIT))
+    asked.update(fused_activation=_triton_kernels.swiglu(library, _mxfp4_experts.ALPHA, _mxfp4_experts.LIMIT))
 
     def call() -> Any:
         function(**asked)
@@ -98,13 +94,6 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
 
     call.outputs = [y]  # type: ignore[attr-defined]
     return call
-
-
-def padded(exponents: Any) -> Any:
-    """The groups along the last dimension as a multiple of four; the new ones belong to no weight."""
-    import torch
-
-    return torch.nn.functional.pad(exponents, (0, -exponents.shape[-1] % 4))
 
 
 def reached(inputs: dict[str, Any]) -> dict[str, bool]:
@@ -117,24 +106,9 @@ def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
 
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:
-    x, chosen, experts = inputs["x"].float(), inputs["chosen"], len(inputs["packed"])
-    position, rows = _routing.sorted_rows(chosen, experts)
-    source = position // chosen.shape[1]
-    answer = x.new_empty((chosen.numel(), inputs["packed"].shape[1] // 2))
-    start = 0
-    for expert, count in enumerate(rows.tolist()):
-        of_expert = slice(start, start + count)
-        start += count
-        if count:
-            weight = _fp4.mx_dequantize(inputs["packed"][expert], inputs["exponents"][expert])
-            answer[of_expert] = swiglu(x[source[of_expert]] @ weight.T + inputs["bias"][expert])
-    return {"out": answer}
-
-
-def swiglu(products: Any) -> Any:
-    gate = products[..., 0::2].clamp(max=LIMIT)
-    linear = products[..., 1::2].clamp(-LIMIT, LIMIT)
-    return gate * (ALPHA * gate).sigmoid() * (linear + 1)
+    weights = (inputs["packed"], inputs["exponents"], inputs["bias"])
+    rows = _mxfp4_experts.rows_of(inputs["x"], inputs["chosen"], len(inputs["packed"]))
+    return {"out": _mxfp4_experts.swiglu(_mxfp4_experts.products(rows, inputs["chosen"], *weights))}
 
 
 def cost(
@@ -152,7 +126,6 @@ def cost(
     Scales that are padding are not counted.
     """
     rows = tokens * top_k
-    weights = _fp4.mx_bytes(columns * hidden) + 4 * columns
-    moved = _routing.touched(tokens, experts, top_k, routing) * weights
+    moved = _routing.touched(tokens, experts, top_k, routing) * _mxfp4_experts.weight_bytes(columns, hidden)
     moved += 2 * tokens * hidden + rows * columns + 4 * rows
     return dict(bytes=moved, flops=2 * rows * columns * hidden, unit="bf16")
