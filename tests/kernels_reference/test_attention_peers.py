@@ -1,4 +1,4 @@
-"""How the peers of the trtllm attention functions are planned and called, by signatures as the wheels have them."""
+"""The wrappers and fmha_v2 on the cases of the trtllm attention functions, by signatures as the wheels have them."""
 
 import inspect
 import sys
@@ -6,8 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from workbench.kernels import _attention_peers, _decode, _paged, trtllm_attention, trtllm_attention_fp8
-from workbench.kernels import trtllm_prefill as prefill
+from workbench.kernels import _decode, _paged, batch_decode, batch_prefill, fmha_v2_prefill, trtllm_prefill
 
 torch = pytest.importorskip("torch")
 
@@ -53,7 +52,7 @@ SHAPE = dict(batch=3, heads=8, kv_heads=2, head_dim=32, page=16, lengths="ragged
 
 @pytest.fixture(autouse=True)
 def small_workspace(monkeypatch):
-    monkeypatch.setattr(_attention_peers, "WORKSPACE_BYTES", 1 << 10)
+    monkeypatch.setattr(_paged, "WORKSPACE_BYTES", 1 << 10)
 
 
 def wrapper(made, plan, run):
@@ -74,17 +73,16 @@ def wrapper(made, plan, run):
     return type("Wrapper", (), names)
 
 
+MADE = "float_workspace_buffer, kv_layout='NHD', use_cuda_graph=False, {}backend='auto', jit_args=None"
+
+
 @pytest.fixture
-def library(monkeypatch, recording):
-    module, of_prefill = ModuleType("flashinfer"), ModuleType("flashinfer.prefill")
-    made = "float_workspace_buffer, kv_layout='NHD', use_cuda_graph=False, {}backend='auto', jit_args=None"
-    module.BatchPrefillWithPagedKVCacheWrapper = wrapper(made.format(""), PREFILL_PLAN, PREFILL_RUN)
+def with_sinks(monkeypatch):
+    """The wrapper that is made for sinks, in the library."""
+    module = ModuleType("flashinfer")
     module.BatchAttentionWithAttentionSinkWrapper = wrapper(SINK_MADE, PREFILL_PLAN, PREFILL_RUN)
-    module.made_for_decode = made.format("use_tensor_cores=False, ")
-    of_prefill.trtllm_fmha_v2_prefill = recording(FMHA_V2)
     monkeypatch.setitem(sys.modules, "flashinfer", module)
-    monkeypatch.setitem(sys.modules, "flashinfer.prefill", of_prefill)
-    return module
+    return module.BatchAttentionWithAttentionSinkWrapper
 
 
 def tokens_by(numbers, page):
@@ -109,47 +107,39 @@ def test_page_numbers_lead_to_the_same_tokens_as_the_tables(lengths):
     assert tokens_by(numbers, 16) == wanted
 
 
-@pytest.mark.parametrize("kernel", [trtllm_attention, trtllm_attention_fp8])
+@pytest.mark.parametrize("kv", ["bf16", "fp8"])
 @pytest.mark.parametrize("version", DECODE)
 @pytest.mark.parametrize("window", [-1, 20])
-def test_the_decode_wrapper(library, kernel, version, window):
-    made = wrapper(library.made_for_decode, DECODE[version], DECODE_RUN)
-    library.BatchDecodeWithPagedKVCacheWrapper = made
-    case = dict(SHAPE, length=70, sinks=False, backend="fa2", window=window)
-    inputs = kernel.inputs(**case)
-    call = kernel.prepare(None, inputs)
+def test_the_decode_wrapper(kv, version, window):
+    made = wrapper(MADE.format("use_tensor_cores=False, "), DECODE[version], DECODE_RUN)
+    inputs = batch_decode.inputs(**SHAPE, length=70, sinks=False, window=window, kv=kv)
+    call = batch_decode.prepare(made, inputs)
     answer, got = call(), made.got
-    assert (
-        got["made"]["kv_layout"] == "HND"
-        and got["made"]["backend"] == "fa2"
-        and got["made"]["use_tensor_cores"]
-    )
+    options = {name: got["made"][name] for name in ("kv_layout", "backend", "use_tensor_cores")}
+    assert options == dict(kv_layout="HND", backend="fa2", use_tensor_cores=True)
     plan, run = got["plan"], got["run"]
     assert (plan["num_qo_heads"], plan["num_kv_heads"], plan["head_dim"], plan["page_size"]) == (8, 2, 32, 16)
     assert plan["window_left"] == window and plan["sm_scale"] == 32**-0.5
     assert (plan["q_data_type"], plan["kv_data_type"]) == (torch.bfloat16, inputs["key"].dtype)
     assert run["q"] is inputs["query"] and run["paged_kv_cache"] == (inputs["key"], inputs["value"])
-    scale = _decode.FP8_SCALE if kernel is trtllm_attention_fp8 else None
-    assert run.get("k_scale") == run.get("v_scale") == scale
+    assert run.get("k_scale") == run.get("v_scale") == (_decode.FP8_SCALE if kv == "fp8" else None)
     assert answer is run["out"] is call.outputs[0] and "args" not in run
 
 
 @pytest.mark.parametrize("more", [dict(sinks=True), dict(sinks=False, q_len=2)], ids=str)
-def test_what_the_decode_wrapper_cannot_do_is_said(library, more):
-    inputs = trtllm_attention.inputs(**SHAPE, length=70, backend="fa2", **more)
-    with pytest.raises(NotImplementedError, match="one query token"):
-        trtllm_attention.prepare(None, inputs)
+def test_what_the_decode_wrapper_cannot_do_is_said(more):
+    inputs = batch_decode.inputs(**SHAPE, length=70, **more)
+    with pytest.raises(NotImplementedError, match="one new token"):
+        batch_decode.prepare(None, inputs)
 
 
 @pytest.mark.parametrize("backend", ["fa2", "fa3"])
 @pytest.mark.parametrize("sinks", [False, True])
-def test_the_prefill_wrappers(library, backend, sinks):
-    case = dict(SHAPE, tokens=25, prefix=21, sinks=sinks, window=9, backend=backend)
-    inputs = prefill.inputs(**case)
-    call = prefill.prepare(None, inputs)
-    answer = call()
-    kind = "BatchAttentionWithAttentionSinkWrapper" if sinks else "BatchPrefillWithPagedKVCacheWrapper"
-    got = getattr(library, kind).got
+def test_the_prefill_wrappers(with_sinks, backend, sinks):
+    plain = wrapper(MADE.format(""), PREFILL_PLAN, PREFILL_RUN)
+    inputs = batch_prefill.inputs(**SHAPE, tokens=25, prefix=21, sinks=sinks, window=9, backend=backend)
+    call = batch_prefill.prepare(plain, inputs)
+    answer, got = call(), (with_sinks if sinks else plain).got
     plan, run = got["plan"], got["run"]
     assert got["made"]["backend"] == backend and got["made"]["kv_layout"] == "HND"
     assert got["made"].get("window_left") == (9 if sinks else None)
@@ -161,19 +151,39 @@ def test_the_prefill_wrappers(library, backend, sinks):
     assert answer is run["out"] is call.outputs[0]
 
 
+def test_a_version_without_the_wrapper_for_sinks_says_so(with_sinks):
+    del sys.modules["flashinfer"].BatchAttentionWithAttentionSinkWrapper
+    inputs = batch_prefill.inputs(**SHAPE, tokens=25, prefix=0, sinks=True, window=-1, backend="fa3")
+    with pytest.raises(NotImplementedError, match="Sink"):
+        batch_prefill.prepare(None, inputs)
+
+
 @pytest.mark.parametrize("window", [-1, 9])
-def test_fmha_v2(library, window):
-    inputs = prefill.inputs(**SHAPE, tokens=25, prefix=21, sinks=True, window=window, backend="fmha_v2")
-    call = prefill.prepare(None, inputs)
-    answer, got = call(), sys.modules["flashinfer.prefill"].trtllm_fmha_v2_prefill.got
+def test_fmha_v2(recording, window):
+    inputs = fmha_v2_prefill.inputs(**SHAPE, tokens=25, prefix=21, sinks=True, window=window)
+    function = recording(FMHA_V2)
+    call = fmha_v2_prefill.prepare(function, inputs)
+    answer, got = call(), function.got
     assert got["qkv"] == (inputs["query"], inputs["kv"]) and got["input_layout"] == "Q_PAGED_KV_HND"
     assert got["mask_mode"] == ("causal" if window < 0 else "sliding_window") and got["window_left"] == window
     assert got["sinks"] is inputs["sinks"] and got["block_tables"] is inputs["block_tables"]
     assert answer is got["out"] is call.outputs[0] and got["batch_size"] == 3
 
 
-def test_a_version_without_fmha_v2_says_so(library):
-    del sys.modules["flashinfer.prefill"].trtllm_fmha_v2_prefill
-    inputs = prefill.inputs(**SHAPE, tokens=25, prefix=0, sinks=False, window=-1, backend="fmha_v2")
-    with pytest.raises(NotImplementedError, match="fmha_v2"):
-        prefill.prepare(None, inputs)
+def test_the_prefill_kernels_have_the_same_cases_but_for_the_backend():
+    for backend in ("fa2", "fa3"):
+        theirs = [case for case in batch_prefill.CASES if case["backend"] == backend]
+        assert theirs == [dict(case, backend=backend) for case in trtllm_prefill.CASES]
+    assert fmha_v2_prefill.CASES == trtllm_prefill.CASES
+
+
+def test_an_answer_of_the_wrappers_is_judged_as_that_of_the_trtllm_functions(right):
+    case = dict(SHAPE, tokens=25, prefix=21, sinks=False, window=9)
+    inputs = batch_prefill.inputs(**case, backend="fa3")
+    answer = trtllm_prefill.reference(trtllm_prefill.inputs(**case))
+    assert right(batch_prefill, answer, inputs)
+    assert not right(batch_prefill, {"out": answer["out"].roll(1, 0)}, inputs)
+    decode = batch_decode.inputs(**SHAPE, length=70, sinks=False, kv="fp8")
+    answer = batch_decode.reference(decode)["out"].bfloat16()
+    assert right(batch_decode, {"out": answer}, decode)
+    assert not right(batch_decode, {"out": answer * _decode.FP8_SCALE}, decode)

@@ -35,19 +35,6 @@ CASES = {
         page=16,
         backend="auto",
     ),
-    "trtllm_prefill": dict(
-        batch=2,
-        tokens=20,
-        prefix=12,
-        heads=8,
-        kv_heads=2,
-        head_dim=16,
-        lengths="ragged",
-        sinks=True,
-        window=9,
-        page=16,
-        backend="fa3",
-    ),
     "mxfp4_quantize": dict(tokens=5, hidden=64, layout="8x4", backend="cuda"),
     "mxfp8_quantize": dict(tokens=5, hidden=64, layout="swizzled", backend="cuda"),
     "nvfp4_batched_quantize": dict(batch=2, tokens=5, hidden=64),
@@ -55,6 +42,12 @@ CASES = {
 LAYER = dict(tokens=6, experts=4, intermediate=32, hidden=64, top_k=2, routing="uniform")
 CASES.update(mxfp4_combine=LAYER, mxfp4_mlp=LAYER)
 CASES["trtllm_attention_fp8"] = CASES["trtllm_attention"]
+CASES["batch_decode"] = {
+    name: value for name, value in CASES["trtllm_attention"].items() if name != "backend"
+}
+PREFILL = dict(batch=2, tokens=20, prefix=12, heads=8, kv_heads=2, head_dim=16, lengths="ragged", sinks=True)
+PREFILL.update(window=9, page=16)
+CASES.update(trtllm_prefill=PREFILL, fmha_v2_prefill=PREFILL, batch_prefill=dict(PREFILL, backend="fa3"))
 MODULES = {name: kernels.get(name) for name in CASES}
 EVERY = list(itertools.product(CASES, MODES))
 
@@ -177,7 +170,7 @@ def small(monkeypatch, loaded):
 
     def made(mode, spoil=None):
         file = loaded("trtllm_attention", mode)
-        file.DECODE_WORKSPACE_BYTES = 1 << 16
+        file.PAGED_WORKSPACE_BYTES = 1 << 16
         file.function = lambda: attention(file, spoil)
         memory = FakeMemory()
         file.mapping_here = lambda: memory  # one a process, as the real one

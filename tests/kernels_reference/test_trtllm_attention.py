@@ -24,7 +24,7 @@ VARIANTS += [
 
 @pytest.fixture(autouse=True)
 def small_workspace(monkeypatch):
-    monkeypatch.setattr(_decode, "WORKSPACE_BYTES", 1 << 20)
+    monkeypatch.setattr(_paged, "WORKSPACE_BYTES", 1 << 20)
 
 
 @pytest.fixture(params=VARIANTS, ids=str)

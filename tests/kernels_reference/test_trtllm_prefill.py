@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.kernels import _attention_peers, _paged, trtllm_prefill
+from workbench.kernels import _paged, trtllm_prefill
 
 torch = pytest.importorskip("torch")
 
@@ -22,12 +22,12 @@ VARIANTS = [
 
 @pytest.fixture(autouse=True)
 def small_workspace(monkeypatch):
-    monkeypatch.setattr(_attention_peers, "WORKSPACE_BYTES", 1 << 10)
+    monkeypatch.setattr(_paged, "WORKSPACE_BYTES", 1 << 10)
 
 
 @pytest.fixture(params=VARIANTS, ids=str)
 def inputs(request):
-    return trtllm_prefill.inputs(**CASE, **request.param, backend="trtllm-gen")
+    return trtllm_prefill.inputs(**CASE, **request.param)
 
 
 def computed(inputs, **changed):
@@ -134,7 +134,7 @@ def test_the_call_fits(recording, inputs):
 
 
 def test_a_version_without_sinks_cannot_do_a_case_with_them(recording):
-    inputs = trtllm_prefill.inputs(**CASE, prefix=0, sinks=True, window=-1, backend="trtllm-gen")
+    inputs = trtllm_prefill.inputs(**CASE, prefix=0, sinks=True, window=-1)
     with pytest.raises(NotImplementedError, match="sinks"):
         trtllm_prefill.prepare(recording(PARAMETERS.replace("sinks=None, ", "")), inputs)
 
@@ -149,20 +149,17 @@ def test_pairs_and_what_is_read_are_what_the_mask_lets_be_seen(tokens, length, w
 
 def test_the_cost_of_a_known_case():
     case = dict(batch=2, tokens=1024, prefix=1024, heads=64, kv_heads=8, head_dim=128, lengths="equal")
-    cost = trtllm_prefill.cost(**case, sinks=False, window=-1, page=32, backend="fa3")
+    cost = trtllm_prefill.cost(**case, sinks=False, window=-1, page=32)
     assert cost["bytes"] == 2 * (2 * 2048 * 8 * 128 * 2 + 2 * 1024 * 64 * 128 * 2 + 4 * 64)
     assert cost["flops"] == 4 * 2 * (1024 * 1024 + 1024 * 1025 // 2) * 64 * 128
 
 
 def test_whether_the_last_page_is_read_to_its_end_is_said():
-    case = dict(CASE, tokens=32, lengths="equal", prefix=0, sinks=False, window=-1, backend="fa3")
+    case = dict(CASE, tokens=32, lengths="equal", prefix=0, sinks=False, window=-1)
     inputs = trtllm_prefill.inputs(**case)
     assert trtllm_prefill.reached(inputs) == {"last page": True}
     assert trtllm_prefill.reached({**inputs, "seq_lens": inputs["seq_lens"] - 32}) == {"last page": False}
 
 
-def test_only_trtllm_gen_needs_artifacts():
-    needing = {
-        case["backend"] for case in trtllm_prefill.CASES if trtllm_prefill.needs_artifacts(sm="9.0", **case)
-    }
-    assert needing == {"trtllm-gen"}
+def test_it_needs_artifacts():
+    assert all(trtllm_prefill.needs_artifacts(sm="9.0", **case) for case in trtllm_prefill.CASES)

@@ -3,9 +3,8 @@
 import inspect
 from typing import Any
 
-from . import _attention_peers, _draw, _paged
+from . import _draw, _paged
 
-WORKSPACE_BYTES = 256 << 20
 SEMAPHORE_BYTES = 8 << 20  # of xqa, at the start of the workspace
 FP8_SCALE = 11 / 640  # of keys and values as codes; no power of two, so that a lost one is seen
 
@@ -55,8 +54,6 @@ def inputs(
 def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     import torch
 
-    if inputs["backend"] == "fa2":
-        return _attention_peers.decode(inputs)
     asked = dict(
         query=inputs["query"],
         kv_cache=(inputs["key"], inputs["value"]),
@@ -73,13 +70,11 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     asked.update(_more(inputs, known))
     if "out" not in known:
         return lambda: function(**asked)
-    return _into(function, asked, torch.empty_like(inputs["query"]))
+    return _paged.into(torch.empty_like(inputs["query"]), function, **asked)
 
 
 def _workspace(inputs: dict[str, Any]) -> Any:
-    import torch
-
-    made = torch.zeros(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs["query"].device)
+    made = _paged.workspace(inputs["query"])
     if inputs["semaphores"] == "left over":
         made[:SEMAPHORE_BYTES] = 0xFF
     return made
@@ -103,15 +98,6 @@ def causal_mask(batch: int, q_len: int, device: Any) -> Any:
     bits = torch.ones((q_len, -(-q_len // 32) * 32), dtype=torch.int32, device=device).tril()
     words = (bits.unflatten(1, (-1, 16)) << torch.arange(16, device=device)).sum(-1)
     return words.to(torch.uint16).expand(batch, -1, -1).contiguous()
-
-
-def _into(function: Any, asked: dict[str, Any], out: Any) -> Any:
-    def call() -> Any:
-        function(**asked, out=out)
-        return out
-
-    call.outputs = [out]  # type: ignore[attr-defined]
-    return call
 
 
 def part(inputs: dict[str, Any], batch: int) -> dict[str, Any]:

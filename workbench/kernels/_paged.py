@@ -8,6 +8,8 @@ from typing import Any
 
 from . import _shapes
 
+WORKSPACE_BYTES = 256 << 20
+
 
 def request_lengths(batch: int, length: int, lengths: str) -> list[int]:
     """Tokens of each request; `ragged` goes from `length` down to about half of it."""
@@ -97,3 +99,21 @@ def starts(counts: Any) -> Any:
     import torch
 
     return torch.nn.functional.pad(counts.cumsum(0), (1, 0)).int()
+
+
+def workspace(query: Any) -> Any:
+    """Zeros beside the query, as every one of these functions wants to start with."""
+    import torch
+
+    return torch.zeros(WORKSPACE_BYTES, dtype=torch.uint8, device=query.device)
+
+
+def into(out: Any, function: Any, *given: Any, **asked: Any) -> Any:
+    """A call that writes its answer into `out`, and says so."""
+
+    def call() -> Any:
+        function(*given, out=out, **asked)
+        return out
+
+    call.outputs = [out]  # type: ignore[attr-defined]
+    return call

@@ -5,7 +5,7 @@ query bfloat16 [batch * q_len, heads, head_dim]; key and value pages bfloat16 [p
 `sinks`: a float32 logit a head that takes part in the softmax and carries no value, as in gpt-oss. `window`: how
 many tokens before itself a token sees, -1 for all. `q_len`: new tokens a request, as speculative decoding checks
 them, each seeing those before it; a mask says so to xqa, which needs one.
-`backend`: `auto` is trtllm-gen on SM100 and SM103, else xqa; `fa2` is the peer, FlashInfer's decode wrapper.
+`backend`: `auto` is trtllm-gen on SM100 and SM103, else xqa. batch_decode.py has the same cases.
 
 The first 8 MB of the workspace are xqa's semaphores and must start as zeros: each prepare makes its own.
 `semaphores`: `left over` sets every bit of them instead. By its source, xqa then takes the first part of a
@@ -47,9 +47,7 @@ CASES = [
     *_ladder("trtllm-gen", 32, (1, 16, 64), (1024, 8192)),
     *_ladder("auto", 64, (16,), (8192,)),
     *_ladder("auto", 128, (16,), (8192,)),
-    *_ladder("fa2", 32, (1, 16, 64), (1024, 8192)),
     dict(**_ONE, **dict(_GROUPED, lengths="ragged"), window=127),
-    dict(**dict(_ONE, backend="fa2"), **dict(_GROUPED, lengths="ragged"), window=127),
     dict(**_ONE, **dict(_GPT_OSS, lengths="ragged"), window=127),
     *(dict(**_ONE, **dict(_GROUPED, lengths="ragged"), q_len=q_len) for q_len in (2, 4)),
     dict(**dict(_ONE, batch=1, backend="xqa"), **_GROUPED, semaphores="left over"),
