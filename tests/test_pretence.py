@@ -43,6 +43,12 @@ def test_tensors_say_they_are_on_the_gpu_and_those_made_from_values_have_them() 
     assert torch.zeros(2).device == torch.device("cpu")
 
 
+def test_page_locked_memory_is_plain_memory_there() -> None:
+    with pretence.gpu("9.0"):
+        host = torch.empty(8, dtype=torch.uint8, device="cpu", pin_memory=True)
+        assert host.device == torch.device("cpu") and host.shape == (8,)
+
+
 def test_a_failure_below_the_stand_in_is_doubtful_and_the_librarys_own_is_not() -> None:
     with pretence.gpu("9.0") as card:
         try:

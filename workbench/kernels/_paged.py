@@ -89,9 +89,9 @@ def page_numbers(block_tables: Any, seq_lens: Any, page: int) -> dict[str, Any]:
     import torch
 
     counts = (seq_lens + page - 1) // page
-    used = torch.arange(block_tables.shape[1], device=counts.device) < counts.unsqueeze(1)
+    used = [table[:count] for table, count in zip(block_tables, counts.tolist())]  # noqa: B905
     last = (seq_lens - 1) % page + 1
-    return dict(indptr=starts(counts), indices=block_tables[used], last_page_len=last.int())
+    return dict(indptr=starts(counts), indices=torch.cat(used), last_page_len=last.int())
 
 
 def starts(counts: Any) -> Any:

@@ -131,7 +131,8 @@ def _everywhere(torch):
 
     class Everywhere(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
+            # Page-locked memory is a card's, too.
+            kwargs = {name: value for name, value in (kwargs or {}).items() if name != "pin_memory"}
             if function in said:
                 return said[function](args[0])
             if function is torch.device:
