@@ -22,7 +22,7 @@ _TRTLLM_MOE = [
 ASKED: Mapping[str, tuple[str, list[dict[str, Any]]]] = {
     "flashinfer.fp4_quantize": ("fp4_quantize", _FP4),
     "flashinfer.nvfp4_quantize": ("fp4_quantize", _FP4),
-    "flashinfer.mxfp8_quantize": ("fp4_quantize", _FP4[:1]),
+    "flashinfer.mxfp8_quantize": ("mxfp8_quantize", _FP4[:1]),
     "flashinfer.fused_moe.cutlass_fused_moe": (
         "cutlass_moe",
         [dict(kind="choice", module="flashinfer.fused_moe.core", name="get_cutlass_fused_moe_module")],
@@ -34,14 +34,14 @@ ASKED: Mapping[str, tuple[str, list[dict[str, Any]]]] = {
     "flashinfer.cute_dsl_fused_moe_bf16": ("cutedsl_moe", []),
     "flashinfer.decode.trtllm_batch_decode_with_kv_cache": ("trtllm_attention", []),
     "flashinfer.prefill.trtllm_batch_context_with_kv_cache": (
-        "trtllm_attention",
+        "trtllm_prefill",
         [dict(kind="builder", module="flashinfer.jit.attention.modules", name="gen_trtllm_gen_fmha_module")],
     ),
     "flashinfer.xqa.xqa": (
         "trtllm_attention",
         [dict(kind="builder", module="flashinfer.jit.xqa", name="gen_xqa_module", arguments=_XQA)],
     ),
-    "flashinfer.prefill.trtllm_fmha_v2_prefill": ("trtllm_attention", []),
+    "flashinfer.prefill.trtllm_fmha_v2_prefill": ("fmha_v2_prefill", []),
     "flashinfer.mm_fp4": ("", []),
     "flashinfer.mm_bf16": ("", []),
     "flashinfer.mm_mxfp8": ("", []),

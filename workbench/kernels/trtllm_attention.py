@@ -14,8 +14,8 @@ soon as inputs change. Sequences that are not split (many requests) have no use 
 
 TOLERANCE: probabilities and answer are rounded to bfloat16, about 3e-3 a head. One wrong page of 16
 tokens among 8192 is 1e-1 for the worst head, the last of 8192 tokens left out 4e-2. Missed: a token
-among thousands to which no head gives weight; sinks where thousands of tokens are seen, which they weigh as one or
-two in a thousand beside (with a window of 128 they weigh a tenth).
+among thousands to which no head gives weight; sinks where thousands of tokens are seen, beside which they weigh
+two in a thousand (with a window of 128 they weigh a tenth).
 Source: flashinfer/decode.py.
 """
 
