@@ -97,7 +97,7 @@ def causal_mask(batch: int, q_len: int, device: Any) -> Any:
 
     bits = torch.ones((q_len, -(-q_len // 32) * 32), dtype=torch.int32, device=device).tril()
     words = (bits.unflatten(1, (-1, 16)) << torch.arange(16, device=device)).sum(-1)
-    return words.to(torch.uint16).expand(batch, -1, -1).contiguous()
+    return words.expand(batch, -1, -1).contiguous().to(torch.uint16)
 
 
 def part(inputs: dict[str, Any], batch: int) -> dict[str, Any]:
