@@ -53,22 +53,29 @@ def mx_quantize(values: Any) -> tuple[Any, Any]:
     import torch
 
     grouped = values.unflatten(-1, (-1, GROUP))
-    part, exponent = torch.frexp(grouped.abs().amax(dim=-1) / GRID[-1])
-    exponent = torch.where(part == 0.5, exponent - 1, exponent).clamp(-126, 127)
-    codes = encode(grouped / _power_of_two(exponent).unsqueeze(-1))
+    exponent = mx_exponents(grouped, GRID[-1])
+    codes = encode(grouped / power_of_two(exponent).unsqueeze(-1))
     return pack(codes.flatten(-2)), (exponent + 127).to(torch.uint8)
+
+
+def mx_exponents(grouped: Any, largest: float) -> Any:
+    """The smallest e with all of a group within largest * 2 ** e: float32 [..., 32] to int [...]."""
+    import torch
+
+    part, exponent = torch.frexp(grouped.abs().amax(dim=-1) / largest)
+    return torch.where(part == 0.5, exponent - 1, exponent).clamp(-126, 127)
 
 
 def mx_dequantize(packed: Any, exponents: Any) -> Any:
     """The float32 values that `mx_quantize` stored, exactly."""
     grouped = decode(unpack(packed)).unflatten(-1, (-1, GROUP))
-    return (grouped * _power_of_two(exponents.int() - 127).unsqueeze(-1)).flatten(-2)
+    return (grouped * power_of_two(exponents.int() - 127).unsqueeze(-1)).flatten(-2)
 
 
-def _power_of_two(exponent: Any) -> Any:
+def power_of_two(exponent: Any) -> Any:
+    """Float32 2 ** exponent, for -126 to 127; by its bits, exact on every device, which exp2 need not be."""
     import torch
 
-    # By its bits: exact on every device, which exp2 need not be. Holds for exponents -126 to 127.
     return ((exponent.int() + 127) << 23).view(torch.float32)
 
 
