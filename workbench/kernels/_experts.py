@@ -28,6 +28,13 @@ def stacked(experts: int, draw: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...
     return wholes
 
 
+def spread(source: Any) -> Any:
+    """A factor of 0.5 to 1 for an expert's weights: so their scales differ, and who takes another's is seen."""
+    import torch
+
+    return 0.5 + 0.5 * torch.rand((), generator=source, device=source.device)
+
+
 def gates(source: Any, tokens: int, top_k: int) -> Any:
     """Float32 [tokens, top_k] that sum to one a token; none is slight, so that an expert left out is seen."""
     import torch

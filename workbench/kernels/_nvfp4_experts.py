@@ -16,8 +16,8 @@ NAMES = ("first", "first_scales", "first_global", "second", "second_scales", "se
 
 def weights(source: Any, experts: int, hidden: int, intermediate: int) -> dict[str, Any]:
     def draw() -> tuple[Any, ...]:
-        first = _draw.normal(source, 2 * intermediate, hidden, std=2 * hidden**-0.5)
-        second = _draw.normal(source, hidden, intermediate, std=intermediate**-0.5)
+        first = _draw.normal(source, 2 * intermediate, hidden, std=2 * hidden**-0.5) * _experts.spread(source)
+        second = _draw.normal(source, hidden, intermediate, std=intermediate**-0.5) * _experts.spread(source)
         return (*_stored(first, first.abs().amax()), *_stored(second, second.abs().amax()))
 
     return dict(zip(NAMES, _experts.stacked(experts, draw)))  # noqa: B905
@@ -55,13 +55,16 @@ def values(packed: Any, scales: Any, global_scale: Any) -> Any:
 def layer(inputs: dict[str, Any]) -> Callable[[int, Any], Any]:
     """One expert in float32, for `_experts.mixed`, its middle rounded to nvfp4 by `middle_global`."""
 
-    def product(rows: Any, name: str, expert: int) -> Any:
-        stored = (inputs[f"{name}{each}"][expert] for each in ("", "_scales", "_global"))
-        return rows @ values(*stored).T
+    def whole(expert: int, rows: Any) -> Any:
+        middle = _experts.swiglu(product(inputs, "first", expert, rows))
+        return product(inputs, "second", expert, rounded(middle, inputs["middle_global"]))
 
-    return lambda expert, rows: product(
-        rounded(_experts.swiglu(product(rows, "first", expert)), inputs["middle_global"]), "second", expert
-    )
+    return whole
+
+
+def product(inputs: dict[str, Any], name: str, expert: int, rows: Any) -> Any:
+    """Float32 rows times an expert's first or second weights."""
+    return rows @ values(*(inputs[f"{name}{each}"][expert] for each in ("", "_scales", "_global"))).T
 
 
 def rounded(middle: Any, global_scale: Any) -> Any:

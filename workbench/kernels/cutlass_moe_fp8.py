@@ -7,9 +7,9 @@ for each 128 x 128; the call rounds x and the middle to e4m3 itself, with a scal
 `block` is for SM90 and CUDA 12.8 or later; elsewhere the library refuses it.
 
 TOLERANCE: the middle is rounded to bfloat16 before it is rounded to e4m3, so that one value in thirty goes to
-the other neighbour: about 2e-2 a row. Missed: a scale that is off by less than a thirtieth, one block of
-128 x 128 weights off by less than half in a row of 7168. Seen: a middle that was not scaled back, the scale
-of another expert or block, the first scales for the second weights.
+the other neighbour: 1.5e-2 a row, and 4e-2 for the worst of thousands, in which few values weigh most. Missed:
+a middle that was not rounded to e4m3 at all (3e-2), a scale that is off by a twentieth, one block of 128 x 128
+weights. Seen: a middle that was not scaled back, the scales of other blocks or experts.
 Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu.
 """
 
@@ -19,7 +19,7 @@ from . import _cutlass, _draw, _experts, _fp8, _routing, _shapes
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
-TOLERANCE = 4e-2
+TOLERANCE = 6e-2
 VARIES = ("x", "gates")
 SIZE = "tokens"
 LARGEST = 6.0  # x is cut off there, so that its scale is the same for every seed
@@ -54,7 +54,7 @@ def inputs(
     def draw() -> tuple[Any, ...]:
         first = _draw.normal(source, 2 * intermediate, hidden, std=2 * hidden**-0.5)
         second = _draw.normal(source, hidden, intermediate, std=intermediate**-0.5)
-        return (*quantize(first), *quantize(second))
+        return (*quantize(first * _experts.spread(source)), *quantize(second * _experts.spread(source)))
 
     x_scale = torch.full((), LARGEST / _fp8.LARGEST, device=x.device)
     first, first_scales, second, second_scales = _experts.stacked(len(here), draw)

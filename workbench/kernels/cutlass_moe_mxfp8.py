@@ -4,8 +4,9 @@ Experts, gates and the answer are those of cutlass_moe; weights, biases and swig
 zeros up to a multiple of 128. x comes as e4m3 with a power of two for each 32 columns, these scales `swizzled`;
 the middle is rounded to the same within the call.
 
-TOLERANCE: the middle is rounded to bfloat16 before it is rounded to e4m3: about 1.7e-2 a row. Missed: one group of 32
-weights that is off by less than its size. Seen: scales in another order, a bias, alpha, beta or limit left out.
+TOLERANCE: the middle is rounded to bfloat16 before it is rounded to e4m3: 1.7e-2 a row, 3e-2 for the worst of
+thousands. Missed: a middle that was not rounded to e4m3 (3e-2), single groups of 32. Seen: scales in another
+order, a bias, alpha, beta or limit left out.
 Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu.
 """
 
@@ -15,7 +16,7 @@ from . import _block_scales, _cutlass, _draw, _experts, _fp4, _layouts, _mx_expe
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
-TOLERANCE = 4e-2
+TOLERANCE = 5e-2
 VARIES = ("x", "x_scales", "gates")
 SIZE = "tokens"
 MULTIPLE = 128

@@ -4,8 +4,9 @@ Experts, gates and the answer are those of cutlass_moe. x comes quantized, its s
 all-gather, `linear` (the case key `scales`); the middle is quantized within the call.
 
 TOLERANCE: the middle is rounded to bfloat16 before it is quantized, so that a few codes and scales go to the other
-neighbour: about 2.5e-2 a row. Missed: one group of 16 weights that is off by less than its size. Seen: scales in
-another order, swapped halves of a byte, another expert's global scale, a middle that was not scaled back.
+neighbour: 2.6e-2 a row, and 9e-2 for the worst of thousands, in which few values weigh most. Missed: a middle that
+was not quantized at all (9e-2), single groups of 16. Seen: scales in another order, swapped halves of a byte,
+another expert's global scale or weights, a middle that was not scaled back.
 Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu.
 """
 
@@ -16,7 +17,7 @@ from . import _block_scales, _cutlass, _draw, _experts, _layouts, _nvfp4, _nvfp4
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
-TOLERANCE = 6e-2
+TOLERANCE = 1.2e-1
 VARIES = ("x", "x_scales", "gates")
 SIZE = "tokens"
 _DEEPSEEK = dict(
