@@ -12,7 +12,6 @@ import pytest
 from fake_memory import FakeMemory
 
 from workbench import kernels, planning
-from workbench.kernels import cutlass_moe
 from workbench.repro import script
 from workbench.results import Outcome, Result, Trial
 
@@ -145,7 +144,7 @@ def test_an_answer_is_judged_as_the_worker_judges_it(loaded, right):
     answer = file.reference(data)["out"].bfloat16()
     for spoilt in (answer, answer * 1.01, answer * 1.03, answer.flip(0), answer * float("nan")):
         said = file.wrong(spoilt.clone(), data)
-        assert (not said) == right(cutlass_moe, {"out": spoilt}, data), said
+        assert (not said) == right(MODULES["cutlass_moe"], {"out": spoilt}, data), said
 
 
 def attention(file, spoil=None):

@@ -1,6 +1,6 @@
 """Expert layers on rows already sorted into a table for each expert, by the masked grouped product of CuTe DSL, nvfp4.
 
-x bfloat16 [experts, places, hidden], of which each expert has its first `masked` rows and the rest is NaN; weights
+x bfloat16 [experts, places, hidden], of which each expert has its first `masked` rows and the rest is 1e4; weights
 as in `_nvfp4_experts`, but gate before up, as silu_and_mul_scaled_nvfp4_experts_quantize wants it. Four calls, as
 servers make them after an all-to-all: quantize x, first product, swiglu and quantize, second product. The answer is
 bfloat16 [experts, places, hidden]; rows beyond the mask are not looked at.
@@ -24,6 +24,7 @@ API = "flashinfer.gemm.grouped_gemm_nt_masked"
 DEVICES = ("cuda",)
 TOLERANCE = 1.2e-1
 VARIES = ("x",)
+BEYOND = 1e4
 FORMATS = dict(
     ab_dtype="float4_e2m1fn", sf_dtype="float8_e4m3fn", c_dtype="bfloat16", sf_vec_size=_nvfp4.GROUP
 )
@@ -58,7 +59,7 @@ def inputs(
     # Each expert has a scale of its own: who takes another one's is seen.
     steps = 1 + torch.arange(experts, device=x.device) / 8
     return dict(
-        x=x.masked_fill(beyond.unsqueeze(-1), torch.nan).bfloat16(),
+        x=x.masked_fill(beyond.unsqueeze(-1), BEYOND).bfloat16(),
         masked=masked,
         x_global=_nvfp4.LARGEST_SCALE * _fp4.GRID[-1] / _nvfp4.LARGEST / steps,
         middle_global=_nvfp4_experts.middle_global(x.device) / steps,
