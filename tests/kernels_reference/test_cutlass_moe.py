@@ -42,6 +42,37 @@ def test_bfloat16_rounding_passes(right, inputs):
     assert right(cutlass_moe, computed(inputs), inputs)
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_share_of_the_experts(right, rank):
+    inputs = cutlass_moe.inputs(**CASE, ep_size=2, ep_rank=rank)
+    mine = range(4 * rank, 4 * rank + 4)
+    assert len(inputs["first"]) == 4 and len(set(inputs["chosen"].flatten().tolist())) == 8
+    whole = {**inputs, **{name: inputs[name].repeat(2, 1, 1) for name in ("first", "second")}}
+    others = torch.tensor([[each not in mine for each in row] for row in inputs["chosen"].tolist()])
+    whole["gates"] = inputs["gates"].masked_fill(others, 0)
+    assert right(cutlass_moe, computed(whole), inputs)
+    assert not right(cutlass_moe, computed({**whole, "gates": inputs["gates"]}), inputs)
+    asked = {}
+    cutlass_moe.prepare(lambda **given: asked.update(given), inputs)()
+    assert (asked["ep_size"], asked["ep_rank"]) == (2, rank)
+
+
+def test_the_cost_of_a_share_counts_its_experts_alone():
+    shape = dict(tokens=64, experts=32, hidden=64, intermediate=64, top_k=4, routing="uniform")
+    whole = cutlass_moe.cost(**shape)
+    shares = [cutlass_moe.cost(**shape, ep_size=4, ep_rank=rank) for rank in range(4)]
+    assert sum(share["flops"] for share in shares) == whole["flops"]
+    assert all(share["bytes"] < whole["bytes"] for share in shares)
+    with pytest.raises(ValueError, match="no equal share"):
+        cutlass_moe.cost(**shape, ep_size=5)
+
+
+def test_a_share_that_is_reached_has_its_own_last_expert():
+    inputs = cutlass_moe.inputs(**CASE, ep_size=2, ep_rank=0)
+    assert cutlass_moe.reached(inputs) == {"last expert": True}
+    assert cutlass_moe.reached({**inputs, "chosen": inputs["chosen"].clamp(min=4)}) == {"last expert": False}
+
+
 def swapped_gate_and_up(inputs):
     up, gate = inputs["first"].chunk(2, dim=1)
     return dict(first=torch.cat((gate, up), dim=1))

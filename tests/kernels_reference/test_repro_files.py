@@ -20,7 +20,17 @@ torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parents[2]
 MODES = ("eager", "graph", "fenced", "fenced_start", "sanitized", "watched")
+_EXPERTS = dict(tokens=6, experts=4, hidden=256, intermediate=128, top_k=2, routing="uniform")
 CASES = {
+    "cutedsl_masked_moe": dict(places=4, experts=2, hidden=128, intermediate=64, fill="ragged"),
+    "cutedsl_moe": dict(_EXPERTS, ep_size=2, ep_rank=1),
+    "cutedsl_moe_bf16": _EXPERTS,
+    "cutlass_moe_fp8": dict(_EXPERTS, scheme="block"),
+    "cutlass_moe_mxfp4": _EXPERTS,
+    "cutlass_moe_mxfp8": _EXPERTS,
+    "cutlass_moe_nvfp4": dict(_EXPERTS, scales="linear"),
+    "trtllm_moe": dict(_EXPERTS, experts=16, kind="deepseek_v3"),
+    "trtllm_moe_mxfp4": dict(_EXPERTS, scheme="mxfp8"),
     "cutlass_moe": dict(tokens=6, experts=4, hidden=32, intermediate=16, top_k=2, routing="skewed"),
     "fp4_quantize": dict(tokens=5, hidden=64, layout="swizzled"),
     "mxfp4_swiglu": dict(tokens=6, experts=4, hidden=64, columns=32, top_k=2, routing="uniform"),

@@ -6,7 +6,9 @@ each token int32 and gates float32, both [tokens, top_k]. Answer [tokens, hidden
 down(silu(gate) * up).
 Without tuning the library takes its default tactic, which may be several times slower; the mode says
 which ran. The case key `tactics` (two numbers, one for each product) sets them, to compare versions at
-equal ones.
+equal ones. `ep_size` and `ep_rank`: one rank's share of an expert-parallel layer, on one GPU; its weights are
+of its experts alone, the experts of a token are numbered through all ranks, and a token that has none here
+gets zeros. Other number types: the files beside this one.
 
 TOLERANCE: the middle is rounded to bfloat16 and so may be each partial sum, about 5e-3 a row. Missed:
 one element of a row that is off by less than its usual size. No gate is under a sixteenth, so an expert
@@ -16,7 +18,7 @@ Source: flashinfer/fused_moe/core.py.
 
 from typing import Any
 
-from . import _draw, _routing, _shapes
+from . import _cutlass, _draw, _experts, _routing, _shapes
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
@@ -34,9 +36,15 @@ _LADDER = [
     *((tokens, "skewed") for tokens in (128, 1024)),
 ]
 CASES = [
-    dict(tokens=tokens, **shape, routing=routing)
-    for shape in (_GPT_OSS, _shapes.NARROW)
-    for tokens, routing in _LADDER
+    *(
+        dict(tokens=tokens, **shape, routing=routing)
+        for shape in (_GPT_OSS, _shapes.NARROW)
+        for tokens, routing in _LADDER
+    ),
+    *(
+        dict(tokens=tokens, **_shapes.NARROW, routing=routing, ep_size=8, ep_rank=rank)
+        for tokens, routing, rank in ((1, "uniform", 0), (1024, "uniform", 7), (1024, "skewed", 0))
+    ),
 ]
 
 
@@ -50,45 +58,30 @@ def inputs(
     top_k: int,
     routing: str,
     tactics: list[int] | None = None,
+    ep_size: int = 1,
+    ep_rank: int = 0,
 ) -> dict[str, Any]:
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
-    import torch
-
-    source = _draw.generator(seed)
+    source, here = _draw.generator(seed), len(_experts.here(experts, ep_size, ep_rank))
     x = _draw.normal(source, tokens, hidden, dtype="bfloat16")
+    gates = _experts.gates(source, tokens, top_k)
     first = dict(std=2 * hidden**-0.5, dtype="bfloat16")
     second = dict(std=intermediate**-0.5, dtype="bfloat16")
-    gates = 0.5 + torch.rand((tokens, top_k), generator=source, device=x.device)
     return dict(
         x=x,
         chosen=_routing.tensor(x.device, tokens, experts, top_k, routing),
-        gates=gates / gates.sum(dim=-1, keepdim=True),
-        first=_draw.by_expert(experts, lambda: _draw.normal(source, 2 * intermediate, hidden, **first)),
-        second=_draw.by_expert(experts, lambda: _draw.normal(source, hidden, intermediate, **second)),
+        gates=gates,
+        first=_draw.by_expert(here, lambda: _draw.normal(source, 2 * intermediate, hidden, **first)),
+        second=_draw.by_expert(here, lambda: _draw.normal(source, hidden, intermediate, **second)),
         **({"tactics": tactics} if tactics else {}),
+        **({"ep": [ep_size, ep_rank]} if ep_size > 1 else {}),
     )
 
 
 def prepare(function: Any, inputs: dict[str, Any]) -> Any:
-    import torch
-
-    out = torch.empty_like(inputs["x"])
-    asked = dict(
-        input=inputs["x"],
-        token_selected_experts=inputs["chosen"],
-        token_final_scales=inputs["gates"],
-        fc1_expert_weights=inputs["first"],
-        fc2_expert_weights=inputs["second"],
-        output_dtype=out.dtype,
-        quant_scales=None,
-        output=out,
-    )
-
-    def call() -> Any:
-        function(**asked)
-        return out
-
-    call.outputs = [out]  # type: ignore[attr-defined]
+    first, second = inputs["first"], inputs["second"]
+    asked = dict(fc1_expert_weights=first, fc2_expert_weights=second, quant_scales=None)
+    call = _cutlass.call(function, inputs, second.shape[1], **asked)
     return _at(inputs["tactics"], call) if inputs.get("tactics") else call
 
 
@@ -111,42 +104,30 @@ def _at(tactics: list[int], call: Any) -> Any:
 
 
 def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
-    """The first tokens, with the same weights."""
-    return {**inputs, **{name: inputs[name][:tokens] for name in ("x", "chosen", "gates")}}
+    return _experts.part(inputs, tokens, ("x", "chosen", "gates"))
 
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:
-    x, chosen = inputs["x"].float(), inputs["chosen"]
-    position, rows = _routing.sorted_rows(chosen, len(inputs["first"]))
-    source, gates = position // chosen.shape[1], inputs["gates"].flatten()[position]
-    answer = x.new_zeros(x.shape)
-    start = 0
-    for expert, count in enumerate(rows.tolist()):
-        of_expert = slice(start, start + count)
-        start += count
-        if count:
-            part = expert_layer(x[source[of_expert]], inputs["first"][expert], inputs["second"][expert])
-            # A token goes to an expert at most once, so no row is met twice here.
-            answer[source[of_expert]] += gates[of_expert, None] * part
-    return {"out": answer}
+    def layer(expert: int, rows: Any) -> Any:
+        middle = _experts.swiglu(rows @ inputs["first"][expert].float().T)
+        return middle @ inputs["second"][expert].float().T
+
+    return _cutlass.answer(inputs, inputs["x"].float(), layer)
 
 
 def reached(inputs: dict[str, Any]) -> dict[str, bool]:
-    return {"last expert": _routing.reaches_last(inputs["chosen"], len(inputs["first"]))}
-
-
-def expert_layer(x: Any, first: Any, second: Any) -> Any:
-    """One expert, float32: rows [n, hidden] to [n, hidden]."""
-    import torch
-
-    up, gate = (x @ first.float().T).chunk(2, dim=-1)
-    return (torch.nn.functional.silu(gate) * up) @ second.float().T
+    return _cutlass.reached(inputs)
 
 
 def cost(
-    *, tokens: int, experts: int, hidden: int, intermediate: int, top_k: int, routing: str, **other: Any
+    *, tokens, experts, hidden, intermediate, top_k, routing, tactics=None, ep_size=1, ep_rank=0
 ) -> dict[str, Any]:
-    """Weights of the experts that have tokens, x and answer, expert numbers and gates, each once."""
-    weights = 3 * hidden * intermediate * 2 * _routing.touched(tokens, experts, top_k, routing)
-    moved = weights + 2 * tokens * hidden * 2 + tokens * top_k * 8
-    return dict(bytes=moved, flops=6 * tokens * top_k * hidden * intermediate, unit="bf16")
+    return _experts.cost(
+        _routing.choose(tokens, experts, top_k, routing),
+        _experts.here(experts, ep_size, ep_rank),
+        hidden=hidden,
+        intermediate=intermediate,
+        weight_bytes=3 * hidden * intermediate * 2,
+        row_bytes=2 * hidden,
+        unit="bf16",
+    )
