@@ -14,12 +14,14 @@ from workbench.commands._shared import FINE, load_results
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
-  workbench check flashinfer==0.6.8.post1 flashinfer==0.6.11.post1
   workbench check flashinfer==0.6.8.post1 flashinfer==0.6.11.post1 --plan-only
+  workbench check 'flashinfer==0.6.8.post1 triton_kernels@sglang-kernel==0.4.2.post1' \\
+                  'flashinfer==0.6.11.post1 triton_kernels@sglang-kernel==0.4.2.post1'
   workbench check sglang==0.5.11 sglang==0.5.12 --kernel trtllm_attention --quick --format markdown
   workbench check old/.venv/bin/python new/.venv/bin/python --policy policy.toml
   workbench check flashinfer==0.6.8.post1 dist/flashinfer_python-0.6.12-py3-none-any.whl --wheels wheels/
 
+an environment with triton_kernels and one without are two: results of one say nothing of the other
 without a GPU the verdict is from stored results; what is open is measured where there is one, by turns
 0 is BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA
 

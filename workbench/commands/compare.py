@@ -7,11 +7,11 @@ from workbench.commands import _verdict
 from workbench.commands._shared import load_results
 
 EXAMPLES = f"""examples:
-  workbench compare --baseline flashinfer==0.6.8.post1 --candidate flashinfer==0.6.11.post1
+  workbench compare --baseline sglang==0.5.11 --candidate sglang==0.5.12
   workbench compare results/h200-by-turns --baseline 0.6.8.post1 --candidate 0.6.11.post1 --format markdown
-  workbench compare --baseline 0.6.8.post1 --candidate 0.6.11.post1 --current 0.6.11.post1 --policy policy.toml
+  workbench compare results/h200-by-turns --baseline 0.6.8 --candidate 0.6.11 --current 0.6.11 --policy policy.toml
 
-an environment is named as in the results, by a part of that name, or as `run --environment` takes it
+an environment is named as in the results, by a part that no other name there has, or as `run --environment` takes it
 0 is BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA
 
 {_verdict.LOOKS}"""

@@ -11,6 +11,7 @@ from workbench.commands._shared import exit_code, filters, load_results
 
 EXAMPLES = """examples:
   workbench show results
+  workbench show results --kernel mxfp4_swiglu --environment 'sglang 0.5.12'     # the name in full
   workbench show results results/local --kernel trtllm_attention --json
 """
 
