@@ -126,7 +126,10 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
         "Another kernel ran in place of the wanted one.",
         "Do not read its time as the wanted kernel's; find out why it fell back.",
     ),
-    "not_run": ("It was stopped from outside or never started.", "Run it again; nothing is known of it."),
+    "not_run": (
+        "It was stopped from outside, never started, or had no GPU to run on.",
+        "Run it again, where there is a GPU; nothing is known of it.",
+    ),
     "node_lost": ("The cluster lost the node before it was done.", "Submit it again; what is stored stays."),
     "cancelled": ("Its job was cancelled before it was done.", "Submit it again; what is stored stays."),
     "time_limit": (

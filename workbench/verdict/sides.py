@@ -20,9 +20,9 @@ def named(results: Results, text: str, *aliases: str) -> str:
     if len(having) == 1:
         return having[0]
     said = "several environments have" if having else "no environment has"
-    raise ValueError(
-        f"{said} {plain(text)!r} in its name; there are: {', '.join(map(plain, having or there)) or 'none'}"
-    )
+    names = ", ".join(map(repr, map(plain, having or there))) or "none"
+    fix = "; give one name in full" if there else ""
+    raise ValueError(f"{said} {plain(text)!r} in its name; there are: {names}{fix}")
 
 
 @dataclass(frozen=True)
