@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
     add("--json", action="store_true", help="a list of changes on stdout")
-    add("--save", metavar="DIR", help="keep that list there, for page 07 (results/drift is what it reads)")
+    add("--save", metavar="DIR", help="keep that list there, for the page Drift (it reads results/drift)")
 
 
 def run(options: argparse.Namespace) -> int:

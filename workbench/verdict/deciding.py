@@ -108,7 +108,7 @@ def judge(
     """
     if baseline == candidate:
         raise ValueError(
-            f"{plain(baseline)} would be judged against itself; `workbench run --arms 2` and page 04 do that"
+            f"{plain(baseline)} would be judged against itself; `workbench run --arms 2` and the page Measuring do that"
         )
     if current not in ("", baseline, candidate):
         raise ValueError(f"--current is one of the two: {plain(baseline)}, or {plain(candidate)}")
