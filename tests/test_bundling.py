@@ -255,3 +255,15 @@ def test_a_bundle_that_is_refused_ends_the_command_with_2(made, tmp_path, monkey
     made.write_bytes(made.read_bytes()[:-30])
     assert cli.main(["run", "--bundle", str(made)]) == 2
     assert "no whole bundle" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_fitting_module_is_said_at_once(tmp_path):
+    wheels, built = tmp_path / "wheels", tmp_path / "modules"
+    wheels.mkdir()
+    (wheels / "flashinfer_python-0.6.11.post1-py3-none-any.whl").touch()
+    module = built / "flashinfer-0.6.11.post1" / "sm90a" / "fp4.so"
+    module.parent.mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"has no module for these environments and 9\.0a"):
+        collecting._built_ahead(built, "9.0a", wheels)
+    module.touch()
+    assert [item.source for item in collecting._built_ahead(built, "9.0a", wheels)] == [module]

@@ -40,7 +40,7 @@ def collect(
     items = [Item("__main__.py", Path(__file__).with_name("start.py"), "start"), *_ours()]
     items += [Item(f"needs/{each.name}", each, "need of the workbench") for each in sorted(needs.iterdir())]
     items += [Item(f"wheels/{each.name}", each, "wheel") for each in sorted(wheels.iterdir())]
-    items += _modules(prebuilt, arch, wheels) if prebuilt else []
+    items += _built_ahead(prebuilt, arch, wheels) if prebuilt else []
     own, changed = _users(plan)
     return items + own, changed
 
@@ -49,6 +49,16 @@ def _ours() -> Iterator[Item]:
     for file in sorted(OURS.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             yield Item(f"workbench/{file.relative_to(OURS).as_posix()}", file, "workbench")
+
+
+def _built_ahead(prebuilt: Path, arch: str | None, wheels: Path) -> list[Item]:
+    """At least one module; a node that was promised them would compile, or fail. Raises ValueError."""
+    if items := list(_modules(prebuilt, arch, wheels)):
+        return items
+    wanted = f" and {arch}" if arch else ""
+    raise ValueError(
+        f"{prebuilt} has no module for these environments{wanted}; `workbench prebuild` makes them"
+    )
 
 
 def _modules(prebuilt: Path, arch: str | None, wheels: Path) -> Iterator[Item]:
