@@ -174,3 +174,8 @@ def test_the_examples_of_stored_stacks_work(typed, monkeypatch):
 def test_pages_are_made_where_nothing_of_ones_own_is_stored_yet():
     makefile = (Path(__file__).parents[1] / "Makefile").read_text()
     assert "test -d results/local && echo --results results/local" in makefile
+
+
+def test_without_a_command_there_is_the_list_of_them(typed):
+    code, _, err = typed()
+    assert code == 2 and "check" in err and "bisect" in err

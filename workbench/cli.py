@@ -29,6 +29,9 @@ ABOUT = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     _settle_streams()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        _parser().print_help(sys.stderr)
+        return UNUSABLE
     options, extra = _parser().parse_known_args(arguments)
     if extra:
         options.parser.error(_left_over(extra))
