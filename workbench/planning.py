@@ -152,7 +152,9 @@ def _let_another_read(path: Path, cases: Sequence[dict[str, Any]]) -> None:
             input=json.dumps(cases).encode(), stdout=quiet, stderr=quiet, timeout=READ_LIMIT_S,
         ).returncode  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{path.name} hangs who reads it or asks for the costs of its cases: {READ_LIMIT_S} s") from None
+        raise ValueError(
+            f"{path.name} hangs who reads it or asks for the costs of its cases: {READ_LIMIT_S} s"
+        ) from None
     if code != WAS_READ:
         raise ValueError(f"{path.name} ends the process that reads it (exit code {code})")
 
