@@ -620,6 +620,14 @@ def test_a_case_whose_costs_have_no_end_is_refused(monkeypatch, beyond):
         planning.built_in("mxfp4_swiglu", [case])
 
 
+def test_whoever_is_stopped_while_commands_are_imported_shows_no_traceback(monkeypatch):
+    def stopped():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_parser", stopped)
+    assert cli.main(["run"]) == 3
+
+
 def changing(monkeypatch, act, after=1):
     """`act` is done after so many trials were saved."""
     finish, done = runner.Run._finish, []

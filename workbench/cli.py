@@ -29,10 +29,12 @@ ABOUT = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     _settle_streams()
-    options, extra = _parser().parse_known_args(arguments)
-    if extra:
-        options.parser.error(_left_over(extra))
     try:
+        options, extra = _parser().parse_known_args(
+            arguments
+        )  # imports every command: a while to be stopped in
+        if extra:
+            options.parser.error(_left_over(extra))
         return options.run(options)
     except BrokenPipeError:  # whoever read us has seen enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
