@@ -612,6 +612,22 @@ def test_without_a_gpu_no_lock_is_left_behind(tmp_path, monkeypatch):
     assert not (tmp_path / "locks").exists()
 
 
+@pytest.mark.parametrize("beyond", [dict(tokens=10**14), dict(experts=2)])  # no end; 4 of 2 experts
+def test_a_case_whose_costs_have_no_end_is_refused(monkeypatch, beyond):
+    monkeypatch.setattr(planning, "READ_LIMIT_S", 2)
+    case = {**planning.built_in("mxfp4_swiglu").cases[0], **beyond}
+    with pytest.raises(ValueError, match="hangs who reads it or asks for the costs of its cases: 2 s"):
+        planning.built_in("mxfp4_swiglu", [case])
+
+
+def test_whoever_is_stopped_while_commands_are_imported_shows_no_traceback(monkeypatch):
+    def stopped():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_parser", stopped)
+    assert cli.main(["run"]) == 3
+
+
 def changing(monkeypatch, act, after=1):
     """`act` is done after so many trials were saved."""
     finish, done = runner.Run._finish, []

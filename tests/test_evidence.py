@@ -218,3 +218,14 @@ def test_the_instruments_show_what_stopped_and_what_passed():
     (row,) = evidence.zoo(Results((fault,))).rows
     assert row[0] == "<b>" and row[4] == "zoo_reads (core dump)"
     assert "<b>" not in evidence.zoo(Results((fault,)))._repr_html_()
+
+
+def test_many_faults_are_attributed_in_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standings that are made anew for each fault take minutes for a thousand of them."""
+    read, trials = [], Results.trials
+    monkeypatch.setattr(Results, "trials", lambda self: read.append(1) or trials(self))
+    crashes = [
+        examples.one("k", {"tokens": number}, examples.OLD, "illegal_memory_access") for number in range(40)
+    ]
+    assert evidence.attributed(Results(tuple(crashes))).rows[0][-2] == "40"
+    assert len(read) == 1

@@ -408,3 +408,21 @@ def test_environments_are_named_by_a_part_that_one_alone_has():
         named(results, "example")
     with pytest.raises(ValueError, match="no environment has"):
         named(results, "none")
+
+
+@pytest.mark.parametrize("sm", ["²", "9" * 5000, "١٢", "-9.0", "9.0.0"])
+@pytest.mark.parametrize(
+    "lock", [{"packages": {"x": 1}, "inherited": "torch"}, {"packages": {"x": {}}, "inherited": [1]}]
+)
+def test_a_card_and_a_lock_of_any_shape_are_shown(sm, lock):
+    results = [
+        Result(
+            **{**vars(each), "provenance": {"environment": lock, "gpu": {"uuid_hash": "c0ffee", "sm": sm}}}
+        )
+        for each in timed()
+    ]
+    verdict = judge(Results(tuple(results)), OLD, NEW, policy=Policy())
+    assert text(verdict)
+    assert markdown(verdict)
+    assert html(verdict)
+    assert facts(verdict)

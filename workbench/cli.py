@@ -29,13 +29,14 @@ ABOUT = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     _settle_streams()
-    if not (sys.argv[1:] if arguments is None else arguments):
-        _parser().print_help(sys.stderr)
-        return UNUSABLE
-    options, extra = _parser().parse_known_args(arguments)
-    if extra:
-        options.parser.error(_left_over(extra))
     try:
+        parser = _parser()  # imports every command: a while to be stopped in
+        if not (sys.argv[1:] if arguments is None else arguments):
+            parser.print_help(sys.stderr)
+            return UNUSABLE
+        options, extra = parser.parse_known_args(arguments)
+        if extra:
+            options.parser.error(_left_over(extra))
         return options.run(options)
     except BrokenPipeError:  # whoever read us has seen enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
 
+from workbench.untrusted import whole
 from workbench.worker.pretence import CARDS
 
 COMPILED_ONLY = "compiled only"
@@ -70,8 +71,8 @@ class Gpu:
 
 
 def family(sm: str) -> str:
-    major = sm.split(".")[0]
-    return FAMILIES.get(int(major), f"SM{major}x") if major.isdigit() else "unknown"
+    major = whole(sm.split(".")[0])
+    return "unknown" if major is None else FAMILIES.get(major, f"SM{major}x")
 
 
 def here(index: int = 0) -> Gpu | None:

@@ -24,11 +24,11 @@ MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes thr
 MOST_RANKS = 64
 READ_LIMIT_S, WAS_READ = 30, 77
 READ = """
-import contextlib, itertools, os, sys
+import contextlib, itertools, json, os, sys
 with contextlib.suppress(Exception):
     from workbench import kernels
     module = kernels.load_file(sys.argv[1])
-    for case in itertools.islice(module.CASES, 10_000):
+    for case in json.load(sys.stdin) or itertools.islice(module.CASES, 10_000):
         module.cost(**case)
 os._exit(77)
 """
@@ -120,7 +120,10 @@ def built_in(name: str, cases: Sequence[dict[str, Any]] | None = None) -> Kernel
     """A kernel of the workbench by name. Raises ValueError that lists the names there are."""
     if name not in kernels.names():
         raise ValueError(f"no kernel {name!r}; there are {', '.join(kernels.names())}")
-    return _kernel(name, kernels.get(name), cases)
+    module = kernels.get(name)
+    if cases:
+        _let_another_read(Path(str(module.__file__)), _plain(cases, name))
+    return _kernel(name, module, cases)
 
 
 def from_file(path: str | Path, cases: Sequence[dict[str, Any]] | None = None) -> Kernel:
@@ -128,7 +131,7 @@ def from_file(path: str | Path, cases: Sequence[dict[str, Any]] | None = None) -
     path = Path(path).resolve()
     if not path.is_file():
         raise ValueError(f"no kernel file {path}")
-    _let_another_read(path)
+    _let_another_read(path, _plain(cases or (), path.stem))
     try:
         module = kernels.load_file(path)
     except BaseException as problem:  # a user's file may do anything while it is read
@@ -136,20 +139,22 @@ def from_file(path: str | Path, cases: Sequence[dict[str, Any]] | None = None) -
     return _kernel(path.stem, module, cases)
 
 
-def _let_another_read(path: Path) -> None:
+def _let_another_read(path: Path, cases: Sequence[dict[str, Any]]) -> None:
     """A user's file may hang whoever reads it or computes its costs, or end him: not us, then.
 
-    An exception is left for us to meet and to tell.
+    So may a case that a result line names, with a kernel of ours. An exception is left for us to meet and to tell.
     """
     quiet = subprocess.DEVNULL
     try:
         code = subprocess.run(
             [sys.executable, "-c", READ, path],
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-            stdin=quiet, stdout=quiet, stderr=quiet, timeout=READ_LIMIT_S,
+            input=json.dumps(cases).encode(), stdout=quiet, stderr=quiet, timeout=READ_LIMIT_S,
         ).returncode  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{path.name} hangs who reads it or asks for its costs: {READ_LIMIT_S} s") from None
+        raise ValueError(
+            f"{path.name} hangs who reads it or asks for the costs of its cases: {READ_LIMIT_S} s"
+        ) from None
     if code != WAS_READ:
         raise ValueError(f"{path.name} ends the process that reads it (exit code {code})")
 

@@ -11,6 +11,7 @@ from typing import Any
 import nbformat
 from tqdm import tqdm
 
+from workbench.files import write
 from workbench.findings import Findings
 from workbench.planned import planned
 from workbench.results import load
@@ -53,7 +54,7 @@ def render(notebook: Path | str, folder: Path | str, **parameters: Any) -> Path:
     executed = execute(notebook, parameters, _limit_s(parameters))
     title, _ = pages.heading(executed, notebook.stem)
     file = Path(folder) / f"{notebook.stem}.html"
-    pages.write(pages.export(executed, title, index=False), file)
+    write(file, pages.export(executed, title, index=False))
     return file
 
 
@@ -80,7 +81,7 @@ def render_all(
         made.append(_page(file, Path(site), given, age))
     chosen = {name: given.get(f"{name}s") for name in ("kernel", "environment", "gpu", "mode")}
     found = Findings(planned(results.only(**chosen))).html()
-    pages.write(pages.index(made, found), Path(site) / "index.html")
+    write(Path(site) / "index.html", pages.index(made, found))
     return Report(Path(site), tuple(made))
 
 
@@ -95,7 +96,7 @@ def _page(notebook: Path, site: Path, parameters: dict[str, Any], age: str) -> P
     except Exception as problem:  # whatever a notebook raises, it is that page's trouble alone
         why = f"{type(problem).__name__}: {_last_words(problem)}"
         text = pages.failure(notebook.name, title, traceback.format_exc(), index=True)
-    pages.write(text, site / f"{notebook.stem}.html")
+    write(site / f"{notebook.stem}.html", text)
     return Page(notebook.stem, title, sentence, age, why)
 
 

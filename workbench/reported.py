@@ -7,6 +7,7 @@ and says from how many trials.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from workbench import known_issues
 from workbench.known_issues import Issue
@@ -15,7 +16,7 @@ from workbench.showing import legend
 from workbench.showing.cells import Cell, links, stacked
 from workbench.showing.shown import Shown
 from workbench.sources import part
-from workbench.untrusted import MESSAGE, escaped, natural, plain
+from workbench.untrusted import MESSAGE, escaped, natural, plain, whole
 
 UNTRIED = {Outcome.NOT_RUN, Outcome.NOT_BUILT, Outcome.NOT_EXERCISED}
 ABOUT_TIME = {"slower", "inconclusive"}
@@ -76,7 +77,12 @@ def matches(results: Results) -> list[Match]:
     found: dict[Issue, list[Standing]] = {}
     for standing in results.trials().values():
         result = standing.result
-        key = (result.trial.kernel, str(result.found.get("api", "")), result.environment_hash, _sm(result))
+        key = (
+            result.trial.kernel,
+            str(result.found.get("api", "")),
+            result.environment_hash,
+            str(sm_of(result)),
+        )
         if key not in known:
             known[key] = _reports(issues, result)
         for issue in known[key]:
@@ -101,20 +107,21 @@ def table(results: Results) -> Shown:
 
 
 def _reports(issues: list[Issue], result: Result) -> list[Issue]:
-    sm, versions = _sm(result), _versions(result)
-    if not sm.isdigit() or not versions:
+    sm, versions = sm_of(result), versions_in(result.provenance.get("environment"))
+    if sm is None or not versions:
         return []
     api = str(result.found.get("api", "")) or None
-    return known_issues.match(issues, kernel=result.trial.kernel, function=api, sm=int(sm), versions=versions)
+    return known_issues.match(issues, kernel=result.trial.kernel, function=api, sm=sm, versions=versions)
 
 
-def _sm(result: Result) -> str:
+def sm_of(result: Result) -> int | None:
     """9.0 is 90, 10.3 is 103."""
-    return str(part(result.provenance, "gpu", "sm") or "").replace(".", "", 1)
+    return whole(str(part(result.provenance, "gpu", "sm") or "").replace(".", "", 1))
 
 
-def _versions(result: Result) -> dict[str, str]:
-    held = (part(result.provenance, "environment", kind) for kind in ("inherited", "packages"))
+def versions_in(lock: Any) -> dict[str, str]:
+    """Package -> version of an environment's record."""
+    held = (part(lock, kind) for kind in ("inherited", "packages"))
     return {
         name: version
         for each in held if isinstance(each, dict)

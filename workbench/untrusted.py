@@ -62,6 +62,11 @@ def number(facts: Mapping[str, Any], name: str) -> float | None:
     return float(value) if usable else None  # type: ignore[arg-type]
 
 
+def whole(text: object) -> int | None:
+    """A whole number in decimal digits, up to nine; `²` is a digit for Python, and no number."""
+    return int(str(text)) if re.fullmatch(r"[0-9]{1,9}", str(text)[:10]) else None
+
+
 def part(facts: Any, *names: str) -> Any:
     """A value inside nested objects, or None where something else stands in the way."""
     for name in names:

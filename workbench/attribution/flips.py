@@ -20,10 +20,11 @@ def flips(trial: Trial, standings: Mapping[Trial, Standing]) -> list[Flip]:
 
 
 def _opposite(here: Standing, there: Standing) -> bool:
-    return {_state(here), _state(there)} == {"faults", "right"}
+    return {state(here), state(there)} == {"faults", "right"}
 
 
-def _state(standing: Standing) -> str:
+def state(standing: Standing) -> str:
+    """right, faults, flaky or other."""
     if standing.flaky:
         return "flaky"
     if standing.outcome == Outcome.OK:
@@ -48,7 +49,7 @@ def _single_change(here: Standing, there: Standing) -> Flip | None:
     if not parts and here.result.environment_hash != there.result.environment_hash:
         return None  # something differs that the record has no name for
     kind, (name, mine, its) = ("component", parts[0]) if parts else ("input", inputs[0])
-    faults, right = (one, other) if _state(here) == "faults" else (other, one)
+    faults, right = (one, other) if state(here) == "faults" else (other, one)
     values = (mine, its) if faults is one else (its, mine)
     return {
         "kind": kind,

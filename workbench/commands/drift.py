@@ -58,14 +58,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _save(rows: list[Any], folder: Path, *trees: Any) -> Path:
-    from workbench import drifts
+    from workbench import drifts, files
     from workbench.environments.requirement import CARRIED, COMPONENT, SHOWN
 
     shown = {**SHOWN, CARRIED: COMPONENT}
     before, after = (f"{shown.get(tree.name, tree.name)} {tree.version}" for tree in trees)
     file = drifts.file_of(folder, before, after)
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps([each.facts() for each in rows], indent=1) + "\n", encoding="utf-8")
+    files.write(file, json.dumps([each.facts() for each in rows], indent=1) + "\n")
     return file
 
 

@@ -54,6 +54,7 @@ def _choice(text: str, found: list[Any]) -> str:
 
 
 def _written(result: Any, options: argparse.Namespace) -> int:
+    from workbench import files
     from workbench.repro import script, trying
 
     kernel = _kernel(result, options.kernel_file)
@@ -62,7 +63,7 @@ def _written(result: Any, options: argparse.Namespace) -> int:
     if not options.no_run:
         tried = _tried(result, script.write(result, kernel, "it is being tried"), name, options)
     output = Path(options.output or name)
-    output.write_text(script.write(result, kernel, str(tried)), encoding="utf-8")
+    files.write(output, script.write(result, kernel, str(tried)))
     facts = {"file": str(output), "trial": result.trial.id, "state": tried.state, "detail": tried.text}
     print(json.dumps(facts, indent=1) if options.json else f"{output}: {tried}")
     return {trying.REPRODUCED: FOUND, trying.NOT_REPRODUCED: FINE}.get(tried.state, TOO_LITTLE)

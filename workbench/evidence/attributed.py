@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.attribution import NOT_KNOWN, attribute, not_needed
+from workbench.attribution import NOT_KNOWN, Attribution
 from workbench.evidence.facts import MOST_IDS, ids, objects
-from workbench.results import Outcome, Result, Results, Standing
+from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import Cell, chip, stacked
 from workbench.showing.shown import Shown
@@ -28,9 +28,9 @@ def attributed(results: Results) -> Shown:
     """A row for all trials of a kernel that ended alike and have the same answers."""
     groups: dict[tuple[str, ...], list[tuple[Standing, tuple[Cell, ...]]]] = {}
     for kernel in sorted({result.trial.kernel for result in results}, key=natural):
-        of_kernel = results.only(kernel=[kernel])
-        for standing in filter(_is_fault, of_kernel.trials().values()):
-            answers = _answers(of_kernel, standing.result)
+        known = Attribution(results.only(kernel=[kernel]))
+        for standing in filter(_is_fault, known.standings.values()):
+            answers = _answers(known, standing.result.trial)
             alike = (kernel, standing.result.reason, *map(_without_evidence, answers))
             groups.setdefault(alike, []).append((standing, answers))
     rows = tuple(_row(members) for members in groups.values())
@@ -41,9 +41,9 @@ def _is_fault(standing: Standing) -> bool:
     return standing.outcome == Outcome.CRASHED or bool(standing.against and standing.result.forensic)
 
 
-def _answers(results: Results, result: Result) -> tuple[Cell, ...]:
-    found = attribute(results, result.trial)
-    without = [f"{plain(name, 60)}: {_few(seen)}" for name, seen in not_needed(results, result.trial).items()]
+def _answers(known: Attribution, trial: Trial) -> tuple[Cell, ...]:
+    found = known.of(trial)
+    without = [f"{plain(name, 60)}: {_few(seen)}" for name, seen in known.not_needed(trial).items()]
     return (
         _answer(found["where"], _where), _answer(found["flips"], _flips), _answer(found["who"], _who),
         stacked(without or ["-"]),

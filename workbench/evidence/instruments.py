@@ -1,7 +1,7 @@
 """Kernels of our own that fail in known ways: does a fence stop them, and does a run survive them?"""
 
 from workbench.evidence.facts import fault
-from workbench.results import Results, Standing
+from workbench.results import Result, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import chip
 from workbench.showing.shown import Shown
@@ -34,7 +34,10 @@ def planted(results: Results) -> Shown:
 def zoo(results: Results) -> Shown:
     """A row for each way to fail: how it ended, at which stage, and the GPU kernel that was named."""
     found = results.only(kernel=[ZOO])
-    named = {trial: fault([each for each in found if each.trial == trial]) for trial in found.trials()}
+    attempts: dict[Trial, list[Result]] = {}
+    for each in found:
+        attempts.setdefault(each.trial, []).append(each)
+    named = {trial: fault(own) for trial, own in attempts.items()}
     rows = [
         (plain(trial.case.get("how", "")), plain(trial.mode, 30), _square(standing), plain(standing.result.stage, 30),
          f"{known.kernel} ({known.by})" if (known := named[trial]) else "-")

@@ -120,13 +120,5 @@ def age(days: tuple[str, str] | None) -> str:
     return f"Data of {span}, the newest {how_old} when this was made."
 
 
-def write(text: str, file: Path) -> None:
-    """All of it or nothing: a page that is being read is never half there."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.part")
-    beside.write_text(text, encoding="utf-8", errors="replace")
-    beside.replace(file)
-
-
 def _css() -> str:
     return (TEMPLATE / "page.css").read_text()

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from workbench import difference, known_issues
+from workbench.reported import sm_of, versions_in
 from workbench.results import FORENSIC_MODES, Outcome, Results, Standing, Trial
 from workbench.untrusted import plain
 from workbench.verdict.deciding import Verdict
@@ -96,25 +97,18 @@ def signatures(verdict: Verdict) -> list[Row]:
 
 
 def _issues(verdict: Verdict, name: str) -> list[known_issues.Issue]:
-    lock = difference.newest(difference.locks_of(verdict.results), name) or {}
-    versions = {
-        key: value for kind in ("inherited", "packages") for key, value in (lock.get(kind) or {}).items()
-    }
+    versions = versions_in(difference.newest(difference.locks_of(verdict.results), name))
+    issues = known_issues.load()
     found = [
-        known_issues.match(known_issues.load(), kernel=kernel, sm=sm, versions=versions)
+        known_issues.match(issues, kernel=kernel, sm=sm, versions=versions)
         for kernel, sm in _asked(verdict.results)
     ]
     return sorted({each for some in found for each in some}, key=lambda issue: issue.id)
 
 
-def _asked(results: Results) -> set[tuple[str, int | None]]:
-    found: set[tuple[str, int | None]] = set()
-    for each in results:
-        gpu = each.provenance.get("gpu")
-        sm = str(gpu.get("sm", "")).replace(".", "") if isinstance(gpu, dict) else ""
-        if sm.isdigit():
-            found.add((each.trial.kernel, int(sm)))
-    return found
+def _asked(results: Results) -> set[tuple[str, int]]:
+    cards = ((each.trial.kernel, sm_of(each)) for each in results)
+    return {(kernel, sm) for kernel, sm in cards if sm is not None}
 
 
 def _once(standings: dict[Trial, Standing], verdict: Verdict, modes: tuple[str, ...]) -> Iterator[Trial]:
