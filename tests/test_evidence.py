@@ -9,7 +9,8 @@ import pytest
 from workbench import evidence
 from workbench.evidence.facts import fault, findings
 from workbench.evidence.probe import Probe, probes
-from workbench.results import Results, parse
+from workbench.results import Results
+from workbench.store import parse
 
 SHOWN = (evidence.against, evidence.fenced, evidence.attributed, evidence.located, evidence.canaries)
 

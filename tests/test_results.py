@@ -8,17 +8,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from workbench.results import (
-    LONGEST_LINE,
-    OUTCOME_OF_REASON,
-    Outcome,
-    Result,
-    Standing,
-    Trial,
-    load,
-    parse,
-    save,
-)
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Standing, Trial
+from workbench.store import load, parse, save
+from workbench.strict_json import LONGEST_LINE
 
 TRIAL = Trial("matmul", {"tokens": 16}, "eager", "example 1", "cpu")
 OK = Result(TRIAL, run="r1", outcome=Outcome.OK, reason="ok", time={"samples_us": [1.0, 2.0, 3.0]})
@@ -166,6 +158,7 @@ FILLS_UP = """
 import resource, signal, sys
 from pathlib import Path
 from workbench.results import *
+from workbench.store import save
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 file = Path(sys.argv[1])
 result = Result(Trial("k", {}, "eager", "e", "cpu"), "r", Outcome.OK, "ok")

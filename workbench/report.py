@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from workbench.findings import Findings
 from workbench.planned import planned
-from workbench.results import load
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
 from workbench.showing.pages import Page
 from workbench.sources import days
+from workbench.store import load
 
 PAGE_LIMIT_S = 900  # for a cell of a page made from stored results; measuring has no limit here
 Progress = Callable[[int, int, str], None]
