@@ -6,13 +6,16 @@ reported as a problem and the rest is used.
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from workbench import cache
+from workbench.cache import Content
 from workbench.results import SCHEMA, Outcome, Result, Results, Trial
 from workbench.strict_json import LONGEST_LINE, read_json
 
@@ -59,31 +62,58 @@ def _append(handle: int, data: bytes) -> None:
 
 
 def load(*folders: str | Path) -> Results:
-    """All attempts under the folders. `local/` below a folder is left out; name it to have it too."""
+    """All attempts under the folders. `local/` below a folder is left out; name it to have it too.
+
+    Attempts may share what they have in common: change nothing in them.
+    """
     attempts: list[Result] = []
     problems: list[str] = []
-    for folder in map(Path, folders):
-        files = sorted(
-            file for file in folder.rglob("*.jsonl") if LOCAL not in file.relative_to(folder).parts
-        )
-        for file in files:
-            _load_file(file, str(file.relative_to(folder)), attempts, problems)
+    with _no_collection():
+        for folder in map(Path, folders):
+            for file in _files(folder):
+                content = _content(file)
+                attempts += content.attempts
+                problems += [f"{file.relative_to(folder)}{problem}" for problem in content.problems]
     return Results(tuple(attempts), tuple(problems))
 
 
-def _load_file(file: Path, name: str, attempts: list[Result], problems: list[str]) -> None:
-    found: list[str] = []
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*.jsonl") if LOCAL not in file.relative_to(folder).parts)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Nothing that is loaded is in a circle, and looking for circles in all of it takes longer than loading."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+def _content(file: Path) -> Content:
+    """From the cache, or parsed and put there."""
     try:
         if not file.is_file():  # a pipe or a device, which has no end
             raise OSError(0, "not a regular file")
-        with file.open("rb") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 2), b""), start=1):
-                _load_line(line, f"{name}:{number}", attempts, found)
+        known = cache.stamp(file)
+        return cache.kept(file, known) or cache.keep(file, known, _parsed(file))
     except OSError as problem:
-        found.append(f"{name}: {problem.strerror}")
-    problems += found[:MOST_PROBLEMS]
-    if len(found) > MOST_PROBLEMS:
-        problems.append(f"{name}: {len(found) - MOST_PROBLEMS} more lines cannot be used")
+        return Content([], [f": {problem.strerror}"])
+
+
+def _parsed(file: Path) -> Content:
+    attempts: list[Result] = []
+    found: list[str] = []
+    with file.open("rb") as lines:
+        for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 2), b""), start=1):
+            _load_line(line, f":{number}", attempts, found)
+    more = len(found) - MOST_PROBLEMS
+    return Content(
+        attempts, [*found[:MOST_PROBLEMS], *([f": {more} more lines cannot be used"] * (more > 0))]
+    )
 
 
 def _load_line(line: bytes, place: str, attempts: list[Result], problems: list[str]) -> None:
