@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import example_forensics as made
 import example_results as examples
@@ -198,7 +198,7 @@ def test_facts_of_any_shape_are_shown(show, forensic) -> None:
 
 def test_made_up_results_can_be_stored(results: Results) -> None:
     for result in results:
-        line = json.dumps(replace(result, trial=vars(result.trial)).__dict__).encode()  # type: ignore[arg-type]
+        line = json.dumps(replace(result, trial=asdict(result.trial)).__dict__).encode()  # type: ignore[arg-type]
         assert parse(line) == result
 
 

@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 SCHEMA = 1
+Found = TypeVar("Found")
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
 # For latent faults: never timed.
 FORENSIC_MODES = ("fenced", "fenced_start", "piecewise+fenced", "sanitized")
@@ -103,9 +105,17 @@ class Trial:
     def label(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.case.items())
 
+    @cached_property
+    def case_text(self) -> str:
+        """The case as JSON, its keys in order: the same for the same case."""
+        return json.dumps(self.case, sort_keys=True)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kernel, self.case_text, self.mode, self.environment, self.gpu))
+
     def __hash__(self) -> int:
-        case = json.dumps(self.case, sort_keys=True)
-        return hash((self.kernel, case, self.mode, self.environment, self.gpu))
+        return self._hash
 
     @property
     def id(self) -> str:
@@ -151,7 +161,7 @@ class Result:
         if self.time.get("samples_us") and self.outcome != Outcome.OK:
             raise ValueError(f"a trial that is {self.outcome} has no samples")
 
-    @property
+    @cached_property
     def median_us(self) -> float | None:
         samples = self.time.get("samples_us")
         return median(samples) if samples else None
@@ -168,6 +178,7 @@ class Results:
     attempts: tuple[Result, ...] = ()
     problems: tuple[str, ...] = ()
     nothing: str = ""  # why a choice among them left none
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.attempts)
@@ -178,12 +189,19 @@ class Results:
     def __repr__(self) -> str:
         return f"{len(self.attempts)} attempts at {len(self.trials())} trials, {len(self.problems)} problems"
 
-    def trials(self) -> dict[Trial, "Standing"]:
+    def once(self, name: Any, find: Callable[["Results"], Found]) -> Found:
+        """`find(self)`, kept under this name for who asks again: attempts do not change, and pages ask often."""
+        if name not in self._known:
+            self._known[name] = find(self)
+        return self._known[name]
+
+    def by_trial(self) -> Mapping[Trial, Sequence[Result]]:
+        """The attempts at each trial, in the order of first appearance."""
+        return self.once("by_trial", _by_trial)
+
+    def trials(self) -> Mapping[Trial, "Standing"]:
         """What each trial is worth, in the order of first appearance."""
-        grouped: dict[Trial, list[Result]] = {}
-        for result in self.attempts:
-            grouped.setdefault(result.trial, []).append(result)
-        return {trial: Standing.of(attempts) for trial, attempts in grouped.items()}
+        return self.once("trials", _standings)
 
     def only(self, **wanted: Iterable[str] | None) -> "Results":
         """Attempts whose trial has one of the wanted values: `only(kernel=["a"], gpu=None)`; None means all."""
@@ -194,6 +212,17 @@ class Results:
                 kept = tuple(result for result in kept if getattr(result.trial, name) in allowed)
                 nothing = nothing or ("" if kept else _none_of(before, name, sorted(allowed)))
         return Results(kept, self.problems, nothing)
+
+
+def _by_trial(results: Results) -> dict[Trial, list[Result]]:
+    grouped: dict[Trial, list[Result]] = {}
+    for result in results:
+        grouped.setdefault(result.trial, []).append(result)
+    return grouped
+
+
+def _standings(results: Results) -> dict[Trial, "Standing"]:
+    return {trial: Standing.of(attempts) for trial, attempts in results.by_trial().items()}
 
 
 def _none_of(before: Sequence[Result], name: str, wanted: Sequence[str]) -> str:
@@ -220,7 +249,7 @@ class Standing:
     earlier: int = 0
 
     @classmethod
-    def of(cls, attempts: list[Result]) -> "Standing":
+    def of(cls, attempts: Sequence[Result]) -> "Standing":
         planned = [result for result in attempts if not result.rerun] or attempts
         every = [result for result in planned if result.attempt > 0] or planned[-1:]
         tried = _of_newest_version(every)
@@ -249,7 +278,7 @@ class Standing:
         return f"flaky {self.agree}/{self.tried} {self.outcome}" if self.flaky else str(self.outcome)
 
 
-def _of_newest_version(attempts: list[Result]) -> list[Result]:
+def _of_newest_version(attempts: Sequence[Result]) -> list[Result]:
     """Those with the kernel and the environment of the one that started last.
 
     An attempt whose environment could not be made has no version, and gives way to those that have one.

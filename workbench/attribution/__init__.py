@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from workbench.results import Result, Results, Standing, Trial
 
-from .flips import Flip, flips, is_fault
+from .flips import Flip, flips, is_fault, neighbours
 from .lock import components
 from .where import NOT_KNOWN, Part, where
 from .who import who
@@ -28,23 +28,23 @@ RECORDED = (
 
 def attribute(results: Iterable[Result], trial: Trial) -> dict[str, Part]:
     """`{"where", "flips", "who"}` of a trial that faults, from all attempts at it and at its neighbours."""
-    every = list(results)
-    own = [each for each in every if each.trial == trial]
-    standings = Results(tuple(every)).trials()
+    results = results if isinstance(results, Results) else Results(tuple(results))
+    own = results.by_trial().get(trial, ())
     place = where(own)
-    changes = flips(trial, standings) if trial in standings else []
+    changes = flips(trial, results.once("neighbours", neighbours)) if own else []
     found: Part = {"changes": changes, "evidence": _ids(changes)} if changes else NOT_KNOWN
     return {"where": place, "flips": found, "who": who(own, place, changes)}
 
 
 def not_needed(results: Iterable[Result], trial: Trial) -> dict[str, list[str]]:
     """Package -> ids of trials that show the same fault in an environment without it. Nothing else may be left out."""
-    standings = Results(tuple(results)).trials()
+    results = results if isinstance(results, Results) else Results(tuple(results))
+    standings = results.trials()
     if trial not in standings:
         return {}
     here = standings[trial]
-    same = [each for each in standings.values() if _same_fault(each, here)]
-    there = {name for each in standings.values() for name in components(each.result)}
+    same = results.once("by fault", _by_fault).get(_fault(here), ()) if is_fault(here) else ()
+    there = results.once("packages", _packages)
     found = {
         name: [each.result.trial.id for each in same if name not in components(each.result)]
         for name in RECORDED
@@ -52,10 +52,21 @@ def not_needed(results: Iterable[Result], trial: Trial) -> dict[str, list[str]]:
     return {name: ids for name, ids in found.items() if ids and name in there}
 
 
-def _same_fault(one: Standing, other: Standing) -> bool:
-    mine, its = one.result, other.result
-    same = (mine.trial.kernel, mine.reason, mine.trial.case) == (its.trial.kernel, its.reason, its.trial.case)
-    return same and is_fault(one) and is_fault(other)
+def _by_fault(results: Results) -> dict[tuple[str, ...], list[Standing]]:
+    found: dict[tuple[str, ...], list[Standing]] = {}
+    for each in filter(is_fault, results.trials().values()):
+        found.setdefault(_fault(each), []).append(each)
+    return found
+
+
+def _fault(standing: Standing) -> tuple[str, ...]:
+    """The same for the same fault of one case, whatever the environment."""
+    result = standing.result
+    return result.trial.kernel, result.reason, result.trial.case_text
+
+
+def _packages(results: Results) -> set[str]:
+    return {name for each in results.trials().values() for name in components(each.result)}
 
 
 def _ids(flips: Iterable[Flip]) -> list[str]:

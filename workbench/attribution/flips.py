@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench import reruns
-from workbench.results import Outcome, Standing, Trial
+from workbench.results import Outcome, Results, Standing, Trial
 
 from .lock import components, differences
 
@@ -12,10 +12,22 @@ Flip = Mapping[str, Any]
 """kind (component or input), name, faults_with, right_with, and the ids of the two trials as faults and right."""
 
 
-def flips(trial: Trial, standings: Mapping[Trial, Standing]) -> list[Flip]:
+Neighbours = Mapping[tuple[str, ...], Mapping[Trial, Standing]]
+"""Kernel, GPU and mode -> its trials."""
+
+
+def neighbours(results: Results) -> Neighbours:
+    found: dict[tuple[str, ...], dict[Trial, Standing]] = {}
+    for trial, standing in results.trials().items():
+        found.setdefault((trial.kernel, trial.gpu, trial.mode), {})[trial] = standing
+    return found
+
+
+def flips(trial: Trial, near: Neighbours) -> list[Flip]:
     """Pairs that differ in one component of the lock, or in one key of the case: one faults, the other is right."""
-    here = standings[trial]
-    crossed = [each for each in standings.values() if _opposite(here, each)]
+    alike = near[trial.kernel, trial.gpu, trial.mode]
+    here = alike[trial]
+    crossed = [each for each in alike.values() if _opposite(here, each)]
     return [change for each in crossed if (change := _single_change(here, each))]
 
 
@@ -37,8 +49,6 @@ def is_fault(standing: Standing) -> bool:
 
 def _single_change(here: Standing, there: Standing) -> Flip | None:
     one, other = here.result.trial, there.result.trial
-    if (one.kernel, one.gpu, one.mode) != (other.kernel, other.gpu, other.mode):
-        return None
     if here.result.kernel_hash != there.result.kernel_hash:
         return None
     inputs = list(differences(one.case, other.case))
