@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 
 from workbench import environments, gpus, planning, runner
-from workbench.results import Outcome, Result, load
+from workbench.results import Outcome, Result
+from workbench.store import load
 
 KERNEL = Path(__file__).parents[1] / "tests" / "kernels" / "planted.py"
 # Mode -> the side on which it stops reads.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench import environments, planning, runner
-from workbench.results import load
+from workbench.store import load
 
 os.environ["WORKBENCH_TESTS"] = f"{os.getpid()}-{time.time_ns()}"  # by which our processes are known
 ZOO = Path(__file__).parent / "kernels"

@@ -5,7 +5,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial, save
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial
+from workbench.store import save
 
 OLD, NEW = "example 1", "example 2"
 STACKS = (

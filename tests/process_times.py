@@ -13,7 +13,8 @@ from statistics import median
 from typing import Any
 
 from workbench.comparison import DEFAULT, Change, Rule, compare
-from workbench.results import Outcome, Result, Results, Trial, load
+from workbench.results import Outcome, Result, Results, Trial
+from workbench.store import load
 
 OLD, NEW = "example 1", "example 2"
 COMMITTED = Path(__file__).parent.parent / "results" / "h200"

@@ -9,7 +9,7 @@ import pytest
 from made_wheels import make_wheel
 
 from workbench import cli, runner
-from workbench.results import load
+from workbench.store import load
 
 ZOO = Path(__file__).parent / "kernels"
 MODULE = """

@@ -18,7 +18,9 @@ import pytest
 
 from workbench import canary, cli, environments, facts, gpus, locks, planning, records, runner, workers
 from workbench.matrix import Matrix
-from workbench.results import MOST_PROBLEMS, Outcome, Result, Trial, load, read_json, save, save_all
+from workbench.results import Outcome, Result, Trial
+from workbench.store import MOST_PROBLEMS, load, save, save_all
+from workbench.strict_json import read_json
 
 ZOO = Path(__file__).parent / "kernels"
 HERE = environments.parse("here", sys.executable)

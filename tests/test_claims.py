@@ -15,7 +15,8 @@ from workbench.claims.rows import condition
 from workbench.commands import claims as command
 from workbench.doctor import Fingerprint
 from workbench.environments import build, parse
-from workbench.results import Results, save
+from workbench.results import Results
+from workbench.store import save
 
 PREDICATES = """
 import functools

@@ -19,7 +19,8 @@ from workbench import cli, cluster, environments, gpus, planning
 from workbench.cluster import local, node, slurm, standing
 from workbench.cluster.submission import missing, new_id, read, write
 from workbench.commands import run as run_command
-from workbench.results import Outcome, Result, Trial, load, save
+from workbench.results import Outcome, Result, Trial
+from workbench.store import load, save
 
 ZOO = Path(__file__).parent / "kernels"
 ROOT = Path(__file__).parents[1]

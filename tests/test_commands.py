@@ -11,7 +11,8 @@ import pytest
 
 from workbench import cli, planning
 from workbench.progress import Progress
-from workbench.results import Outcome, Result, Trial, save
+from workbench.results import Outcome, Result, Trial
+from workbench.store import save
 
 ZOO = Path(__file__).parent / "kernels"
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from workbench.results import Result, load
+from workbench.results import Result
+from workbench.store import load
 
 RESULTS = Path(__file__).parent.parent / "results"
 STORED = load(RESULTS / "compiled")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from workbench import cli
-from workbench.results import Result, load
+from workbench.results import Result
+from workbench.store import load
 
 pytest.importorskip("triton")
 FILE = Path(__file__).parent / "kernels" / "compiling.py"

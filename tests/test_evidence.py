@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import example_forensics as made
 import example_results as examples
@@ -9,7 +9,8 @@ import pytest
 from workbench import evidence
 from workbench.evidence.facts import fault, findings
 from workbench.evidence.probe import Probe, probes
-from workbench.results import Results, parse
+from workbench.results import Results
+from workbench.store import parse
 
 SHOWN = (evidence.against, evidence.fenced, evidence.attributed, evidence.located, evidence.canaries)
 
@@ -197,7 +198,7 @@ def test_facts_of_any_shape_are_shown(show, forensic) -> None:
 
 def test_made_up_results_can_be_stored(results: Results) -> None:
     for result in results:
-        line = json.dumps(replace(result, trial=vars(result.trial)).__dict__).encode()  # type: ignore[arg-type]
+        line = json.dumps(replace(result, trial=asdict(result.trial)).__dict__).encode()  # type: ignore[arg-type]
         assert parse(line) == result
 
 

@@ -10,6 +10,8 @@ from workbench.results import Results
 from workbench.showing import panels
 from workbench.showing.beside import apart
 from workbench.showing.plot import Plot, rounded
+from workbench.showing.shown import Shown
+from workbench.showing.tables import MOST_ROWS
 from workbench.showing.timings import timings
 
 KERNEL = "example_quantize"
@@ -68,6 +70,16 @@ def test_what_two_names_share_is_said_once() -> None:
 def test_nothing_is_cut_without_a_mark() -> None:
     assert panels.wrapped("one two three four", 8, 2) == "one two\nthree …"
     assert "…" not in panels.wrapped("one two three four", 10, 2)
+
+
+def test_long_data_is_cut_and_said() -> None:
+    rows = tuple((str(number), "x") for number in range(MOST_ROWS + 7))
+    plot = Plot("Long", "", "", ("number", "name"), rows, lambda: None)
+    table = Shown("Long", ("number", "name"), rows, note="A note.")
+    assert "and 7 more rows: `.frame()` has all of them" in repr(plot) and len(plot.frame()) == len(rows)
+    assert "and 7 more rows" in repr(table) and repr(table).endswith("A note.")
+    assert "<p>and 7 more rows</p>" in table.html() and table.html().count("<tr>") == MOST_ROWS + 1
+    assert "more row" not in repr(Plot("Short", "", "", ("number", "name"), rows[:MOST_ROWS], lambda: None))
 
 
 def test_one_sided_times_are_left_out_and_said(results: Results) -> None:

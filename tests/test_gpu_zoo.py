@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workbench import coredump, environments, gpus, planning, runner
-from workbench.results import load
+from workbench.store import load
 
 GPU = gpus.here()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(GPU is None, reason="needs a GPU")]

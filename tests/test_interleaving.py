@@ -7,7 +7,8 @@ import pytest
 
 from workbench import crew, environments, interleaving, planning, runner
 from workbench.comparison import Side, compare
-from workbench.results import Outcome, Results, load
+from workbench.results import Outcome, Results
+from workbench.store import load
 from workbench.worker import activity, stopwatch
 
 ZOO = Path(__file__).parent / "kernels"

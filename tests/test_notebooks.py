@@ -11,8 +11,8 @@ import nbformat
 import pytest
 
 from workbench.drifts import file_of
-from workbench.results import load
 from workbench.showing.executed import refresh
+from workbench.store import load
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -87,7 +87,7 @@ def _all_in_one(files: list[Path]) -> tuple[list[str], list[nbformat.NotebookNod
 @pytest.mark.slow
 def test_refreshing_twice_changes_nothing(tmp_path: Path) -> None:
     source = (
-        "import sys\nfrom workbench.figures import latency\nfrom workbench.results import load\n"
+        "import sys\nfrom workbench.figures import latency\nfrom workbench.store import load\n"
         "print('to stderr', file=sys.stderr)\nlatency(load('results'), 'example_quantize')"
     )
     nbformat.write(

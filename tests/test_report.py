@@ -186,6 +186,20 @@ def test_too_large_is_refused() -> None:
         pages.export(nbformat.v4.new_notebook(cells=cells), "Large", index=False)
 
 
+@pytest.mark.slow
+def test_pages_made_at_once_do_not_move_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative folders are the caller's, however many notebooks run in folders of their own."""
+    monkeypatch.chdir(tmp_path)
+    Path("notebooks").mkdir()
+    for name in "abcd":
+        notebook(
+            Path("notebooks") / f"{name}.ipynb", "x = 1", "import pathlib\nprint(pathlib.Path.cwd().name)"
+        )
+    made = render_all("notebooks", "site")
+    assert made.complete, str(made)
+    assert all("notebooks" in (tmp_path / "site" / f"{name}.html").read_text() for name in "abcd")
+
+
 def test_no_notebooks_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no notebooks"):
         render_all(tmp_path, tmp_path / "site")

@@ -8,7 +8,8 @@ import pytest
 
 from workbench import cli
 from workbench.repro import choosing, recipe, vouched
-from workbench.results import Outcome, Result, Results, Trial, save_all
+from workbench.results import Outcome, Result, Results, Trial
+from workbench.store import save_all
 
 ZOO = Path(__file__).parent / "kernels"
 STORED = {"requirements": [], "packages": {}, "inherited": {}, "python": "3.12.3"}

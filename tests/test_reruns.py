@@ -10,7 +10,8 @@ from test_runner import strangers
 
 from workbench import canary, coredump, device_fault, environments, forensics, gpus, planning, reruns, runner
 from workbench.planning import Planned
-from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Trial, load
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Trial
+from workbench.store import load
 from workbench.workers import Told
 
 ZOO = Path(__file__).parent / "kernels"

@@ -8,17 +8,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from workbench.results import (
-    LONGEST_LINE,
-    OUTCOME_OF_REASON,
-    Outcome,
-    Result,
-    Standing,
-    Trial,
-    load,
-    parse,
-    save,
-)
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Standing, Trial
+from workbench.store import load, parse, save
+from workbench.strict_json import LONGEST_LINE
 
 TRIAL = Trial("matmul", {"tokens": 16}, "eager", "example 1", "cpu")
 OK = Result(TRIAL, run="r1", outcome=Outcome.OK, reason="ok", time={"samples_us": [1.0, 2.0, 3.0]})
@@ -167,6 +159,7 @@ FILLS_UP = """
 import resource, signal, sys
 from pathlib import Path
 from workbench.results import *
+from workbench.store import save
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 file = Path(sys.argv[1])
 result = Result(Trial("k", {}, "eager", "e", "cpu"), "r", Outcome.OK, "ok")
@@ -201,3 +194,12 @@ def test_a_trial_is_named_by_what_it_is_alone():
     same = Trial("matmul", {"tokens": 16}, "eager", "example 1", "cpu")
     assert TRIAL.id == same.id and len(TRIAL.id) == 10
     assert TRIAL.id != replace(TRIAL, mode="graph").id
+
+
+def test_what_was_found_once_is_not_looked_for_again():
+    results, asked = Results((OK, replace(OK, attempt=2))), []
+    assert results.once("count", lambda found: asked.append(1) or len(found)) == 2
+    assert results.once("count", lambda found: asked.append(1) or len(found)) == 2
+    assert asked == [1]
+    assert results.trials() is results.trials() and results == Results(results.attempts)
+    assert results.only(gpu=["cpu"]).once("count", len) == 2

@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from workbench import environments, planning, runner
-from workbench.results import Outcome, load
+from workbench.results import Outcome
+from workbench.store import load
 from workbench.workers import LIMITS_S, Worker
 
 ZOO = Path(__file__).parent / "kernels"

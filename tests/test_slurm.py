@@ -14,7 +14,8 @@ from slurm import one_machine
 from test_cluster import SLOW, ZOO, slow, until
 
 from workbench import cli, cluster
-from workbench.results import Outcome, load
+from workbench.results import Outcome
+from workbench.store import load
 
 ROOT = Path(__file__).parents[1]
 BOTH = ("SM90", "SM100")

@@ -26,7 +26,7 @@ from workbench.environments import (
 )  # fmt: skip
 from workbench.environments.pins import related
 from workbench.results import Results
-from workbench.results import save as store
+from workbench.store import save as store
 
 REQUIRES = (
     "flashinfer_python==0.1", "flashinfer_cubin==0.1", "sglang-kernel==0.4.2.post1", "torch==2.11.0",

@@ -17,7 +17,8 @@ from workbench.crew import Crew
 from workbench.ends import Size
 from workbench.options import Options
 from workbench.progress import Progress
-from workbench.results import Outcome, load
+from workbench.results import Outcome
+from workbench.store import load
 from workbench.teams import Team
 from workbench.workers import Told
 

@@ -9,7 +9,7 @@ from process_times import NEW, OLD
 from test_verdict import both, timed
 
 from workbench import cli
-from workbench.results import save_all
+from workbench.store import save_all
 
 ZOO = Path(__file__).parent / "kernels"
 

@@ -74,6 +74,10 @@ def lock_text(lock: Lock) -> str:
 
 def locks_of(results: Results) -> dict[str, Lock]:
     """Environment name -> a lock that says which packages it has; a name with several locks has an entry for each."""
+    return results.once("locks", _locks)
+
+
+def _locks(results: Results) -> dict[str, Lock]:
     found: dict[str, Lock] = {}
     for name, members in contents.named(results).items():
         for result in members:

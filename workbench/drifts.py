@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workbench.results import read_json
 from workbench.showing.tables import block, table, text_table
+from workbench.strict_json import read_json
 from workbench.untrusted import MESSAGE, escaped, plain
 
 Row = dict[str, Any]

@@ -6,7 +6,8 @@ Whoever uses facts afterwards may rely on their kinds, and on every number being
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.results import LONGEST_TIME, read_json
+from workbench.store import LONGEST_TIME
+from workbench.strict_json import read_json
 
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "stage": str, "end": str, "inputs_hash": str, "ends_worker": bool, "prebuilt": list, "building": dict,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.results import OUTCOME_OF_REASON, read_json
+from workbench.results import OUTCOME_OF_REASON
+from workbench.strict_json import read_json
 
 FILE = Path(__file__).with_name("known_issues.json")
 SCHEMA = 1

@@ -1,6 +1,6 @@
 """Results as rows and columns: a row is a case of a kernel, a column an environment on a GPU."""
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ class Matrix:
             raise ValueError(f"columns is one of {', '.join(COLUMNS)}, not {self.columns!r}")
 
     @cached_property
-    def standings(self) -> dict[Trial, Standing]:
+    def standings(self) -> Mapping[Trial, Standing]:
         return self.results.trials()
 
     @property
@@ -66,8 +66,7 @@ class Matrix:
     def rows(self) -> list[Row]:
         rows: dict[tuple[Any, ...], dict[tuple[str, ...], Standing]] = {}
         for trial, standing in self.standings.items():
-            case = json.dumps(trial.case, sort_keys=True)
-            row = rows.setdefault((trial.kernel, case, *self._names(trial, self.row_axes)), {})
+            row = rows.setdefault((trial.kernel, trial.case_text, *self._names(trial, self.row_axes)), {})
             row[self._names(trial, COLUMNS[self.columns])] = standing
         ordered = sorted(rows.values(), key=lambda row: self._place(next(iter(row.values())).result.trial))
         shared = _shared([next(iter(row.values())).result.trial for row in ordered])

@@ -18,7 +18,8 @@ from workbench.ends import Size
 from workbench.environments import Environment
 from workbench.gpus import AMOUNTS, UNITS, Gpu
 from workbench.results import MODES as MODES
-from workbench.results import Trial, check_modes, read_json
+from workbench.results import Trial, check_modes
+from workbench.strict_json import read_json
 
 MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
 MOST_RANKS = 64

@@ -3,7 +3,8 @@
 import argparse
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from tqdm import tqdm
 from workbench.files import write
 from workbench.findings import Findings
 from workbench.planned import planned
-from workbench.results import load
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
 from workbench.showing.pages import Page
 from workbench.sources import days
+from workbench.store import load
 
+AT_ONCE = 2  # pages; each is a process of its own and may hold all results
 PAGE_LIMIT_S = 900  # for a cell of a page made from stored results; measuring has no limit here
 PLAN, RELEASES = "A plan; it shows no stored data.", "From the files of two releases; nothing was run."
 Progress = Callable[[int, int, str], None]
@@ -64,7 +66,7 @@ def render_all(
     parameters: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """All notebooks of a folder, and an index. In place of a page that fails stands its traceback.
+    """All notebooks of a folder, two at a time, and an index. In place of a page that fails stands its traceback.
 
     `progress` is called with how many are done, how many there are, and the next one's name. Without it a
     terminal gets a bar.
@@ -72,17 +74,33 @@ def render_all(
     files, given = sorted(Path(notebooks).glob("*.ipynb")), _given(parameters or {})
     if not files:
         raise ValueError(f"no notebooks in {notebooks}")
-    results = load(*given.get("results", [Path(notebooks) / ".." / "results"]))
-    age = pages.age(days(results))
-    made = []
-    for done, file in enumerate(tqdm(files, "pages", unit="page", disable=True if progress else None)):
-        if progress:
-            progress(done, len(files), file.stem)
-        made.append(_page(file, Path(site), given, age))
-    chosen = {name: given.get(f"{name}s") for name in ("kernel", "environment", "gpu", "mode")}
-    found = Findings(planned(results.only(**chosen))).html()
+    age, found = _told(given, Path(notebooks) / ".." / "results")
+    made = list(_pages(files, Path(site), given, age, progress))
     write(Path(site) / "index.html", pages.index(made, found))
     return Report(Path(site), tuple(made))
+
+
+def _told(given: Mapping[str, Any], stored: Path) -> tuple[str, str]:
+    """How old the results are, and what they say in short; they are not held while pages are made."""
+    results = load(*given.get("results", [stored]))
+    chosen = {name: given.get(f"{name}s") for name in ("kernel", "environment", "gpu", "mode")}
+    return pages.age(days(results)), Findings(planned(results.only(**chosen))).html()
+
+
+def _pages(
+    files: list[Path], site: Path, given: dict[str, Any], age: str, progress: Progress | None
+) -> Iterator[Page]:
+    pool = ThreadPoolExecutor(
+        1 if given.get("measure") else AT_ONCE
+    )  # nothing computes while something is timed
+    making = [pool.submit(_page, file, site, given, age) for file in files]
+    try:
+        for done, page in enumerate(tqdm(making, "pages", unit="page", disable=True if progress else None)):
+            if progress:
+                progress(done, len(files), files[done].stem)
+            yield page.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _page(notebook: Path, site: Path, parameters: dict[str, Any], age: str) -> Page:

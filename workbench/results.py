@@ -1,35 +1,21 @@
-"""What came back: one Result an attempt, kept as JSON lines; what a trial is worth is derived from its attempts.
+"""What came back: one Result an attempt; what a trial is worth is derived from its attempts. `store` keeps them."""
 
-The rule: lines are only ever added, and what is read is never trusted. A line that cannot be used is
-reported as a problem and the rest is used.
-"""
-
-import contextlib
-import fcntl
 import hashlib
 import json
-import math
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from pathlib import Path
+from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 SCHEMA = 1
+Found = TypeVar("Found")
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
 # For latent faults: never timed.
 FORENSIC_MODES = ("fenced", "fenced_start", "piecewise+fenced", "sanitized")
 # Asked for by name; stored results may know others.
 MORE_MODES = ("eager+tuned", "graph+tuned", "piecewise", *FORENSIC_MODES, "compiled")
-LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
-DEEPEST = 20  # containers in each other; what walks through a value later may recurse
-LONGEST_TIME = (
-    1e15  # seconds or microseconds: beyond it nothing was measured, and sums leave what a float holds
-)
-MOST_PROBLEMS = 20  # said of one file
-APART = {"local", "compiled"}  # below results/: a user's own runs, and what was compiled and not run
 
 
 class Outcome(StrEnum):
@@ -120,9 +106,17 @@ class Trial:
     def label(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.case.items())
 
+    @cached_property
+    def case_text(self) -> str:
+        """The case as JSON, its keys in order: the same for the same case."""
+        return json.dumps(self.case, sort_keys=True)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kernel, self.case_text, self.mode, self.environment, self.gpu))
+
     def __hash__(self) -> int:
-        case = json.dumps(self.case, sort_keys=True)
-        return hash((self.kernel, case, self.mode, self.environment, self.gpu))
+        return self._hash
 
     @property
     def id(self) -> str:
@@ -168,7 +162,7 @@ class Result:
         if self.time.get("samples_us") and self.outcome != Outcome.OK:
             raise ValueError(f"a trial that is {self.outcome} has no samples")
 
-    @property
+    @cached_property
     def median_us(self) -> float | None:
         samples = self.time.get("samples_us")
         return median(samples) if samples else None
@@ -185,6 +179,7 @@ class Results:
     attempts: tuple[Result, ...] = ()
     problems: tuple[str, ...] = ()
     nothing: str = ""  # why a choice among them left none
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self.attempts)
@@ -195,12 +190,19 @@ class Results:
     def __repr__(self) -> str:
         return f"{len(self.attempts)} attempts at {len(self.trials())} trials, {len(self.problems)} problems"
 
-    def trials(self) -> dict[Trial, "Standing"]:
+    def once(self, name: Any, find: Callable[["Results"], Found]) -> Found:
+        """`find(self)`, kept under this name for who asks again: attempts do not change, and pages ask often."""
+        if name not in self._known:
+            self._known[name] = find(self)
+        return self._known[name]
+
+    def by_trial(self) -> Mapping[Trial, Sequence[Result]]:
+        """The attempts at each trial, in the order of first appearance."""
+        return self.once("by_trial", _by_trial)
+
+    def trials(self) -> Mapping[Trial, "Standing"]:
         """What each trial is worth, in the order of first appearance."""
-        grouped: dict[Trial, list[Result]] = {}
-        for result in self.attempts:
-            grouped.setdefault(result.trial, []).append(result)
-        return {trial: Standing.of(attempts) for trial, attempts in grouped.items()}
+        return self.once("trials", _standings)
 
     def only(self, **wanted: Iterable[str] | None) -> "Results":
         """Attempts whose trial has one of the wanted values: `only(kernel=["a"], gpu=None)`; None means all."""
@@ -211,6 +213,17 @@ class Results:
                 kept = tuple(result for result in kept if getattr(result.trial, name) in allowed)
                 nothing = nothing or ("" if kept else _none_of(before, name, sorted(allowed)))
         return Results(kept, self.problems, nothing)
+
+
+def _by_trial(results: Results) -> dict[Trial, list[Result]]:
+    grouped: dict[Trial, list[Result]] = {}
+    for result in results:
+        grouped.setdefault(result.trial, []).append(result)
+    return grouped
+
+
+def _standings(results: Results) -> dict[Trial, "Standing"]:
+    return {trial: Standing.of(attempts) for trial, attempts in results.by_trial().items()}
 
 
 def _none_of(before: Sequence[Result], name: str, wanted: Sequence[str]) -> str:
@@ -237,7 +250,7 @@ class Standing:
     earlier: int = 0
 
     @classmethod
-    def of(cls, attempts: list[Result]) -> "Standing":
+    def of(cls, attempts: Sequence[Result]) -> "Standing":
         planned = [result for result in attempts if not result.rerun] or attempts
         every = [result for result in planned if result.attempt > 0] or planned[-1:]
         tried = _of_newest_version(every)
@@ -266,7 +279,7 @@ class Standing:
         return f"flaky {self.agree}/{self.tried} {self.outcome}" if self.flaky else str(self.outcome)
 
 
-def _of_newest_version(attempts: list[Result]) -> list[Result]:
+def _of_newest_version(attempts: Sequence[Result]) -> list[Result]:
     """Those with the kernel and the environment of the one that started last.
 
     An attempt whose environment could not be made has no version, and gives way to those that have one.
@@ -286,193 +299,3 @@ def check_modes(wanted: Iterable[str], stored: Iterable[str] = ()) -> None:
     unknown = [mode for mode in wanted if mode not in known]
     if unknown:
         raise ValueError(f"no mode {unknown[0]!r}; there are {', '.join(known)}")
-
-
-def save(result: Result, file: Path) -> None:
-    """Add one line; a write that fails (a full disk) leaves the file as it was. Raises OSError."""
-    save_all([result], file)
-
-
-def save_all(results: Sequence[Result], file: Path) -> None:
-    """Add their lines, all or none. Raises OSError with the file's name, ValueError for what is no result."""
-    lines = [json.dumps(asdict(result), allow_nan=False).encode() for result in results]
-    for line in lines:
-        parse(line)  # a line that could not be read back would be a row lost
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            with contextlib.suppress(OSError):  # a file system without locks: writers take their chance
-                fcntl.flock(handle, fcntl.LOCK_EX)  # another run's line must not be cut off with ours
-            _append(handle, b"".join(line + b"\n" for line in lines))
-        finally:
-            os.close(handle)
-    except OSError as problem:
-        raise OSError(problem.errno, problem.strerror, str(file)) from problem
-
-
-def _append(handle: int, data: bytes) -> None:
-    size = os.fstat(handle).st_size
-    if size and os.pread(handle, 1, size - 1) != b"\n":  # a torn last line: keep it apart from ours
-        data = b"\n" + data
-    try:
-        written = 0
-        while written < len(data):
-            written += os.write(handle, data[written:])
-        os.fsync(handle)
-    except OSError:
-        os.ftruncate(handle, size)
-        raise
-
-
-def load(*folders: str | Path) -> Results:
-    """All attempts under the folders. `local/` and `compiled/` below one are left out; name them to have them too."""
-    attempts: list[Result] = []
-    problems: list[str] = []
-    for folder in map(Path, folders):
-        files = sorted(
-            file for file in folder.rglob("*.jsonl") if not APART.intersection(file.relative_to(folder).parts)
-        )
-        for file in files:
-            _load_file(file, str(file.relative_to(folder)), attempts, problems)
-    return Results(tuple(attempts), tuple(problems))
-
-
-def _load_file(file: Path, name: str, attempts: list[Result], problems: list[str]) -> None:
-    found: list[str] = []
-    try:
-        if not file.is_file():  # a pipe or a device, which has no end
-            raise OSError(0, "not a regular file")
-        with file.open("rb") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 2), b""), start=1):
-                _load_line(line, f"{name}:{number}", attempts, found)
-    except OSError as problem:
-        found.append(f"{name}: {problem.strerror}")
-    problems += found[:MOST_PROBLEMS]
-    if len(found) > MOST_PROBLEMS:
-        problems.append(f"{name}: {len(found) - MOST_PROBLEMS} more lines cannot be used")
-
-
-def _load_line(line: bytes, place: str, attempts: list[Result], problems: list[str]) -> None:
-    if not line.strip(b"\r\n"):
-        return
-    try:
-        attempts.append(parse(line))
-    except (ValueError, TypeError, RecursionError) as problem:
-        torn = "" if line.endswith(b"\n") else " (torn: the last line has no end)"
-        problems.append(f"{place}: {str(problem)[:200]}{torn}")
-
-
-def parse(line: bytes) -> Result:
-    """A Result from one line. Raises ValueError with what is wrong with it."""
-    facts = read_json(line)
-    if not isinstance(facts, dict):
-        raise ValueError("not an object")
-    schema = facts.get("schema")
-    if not isinstance(schema, int) or schema < 1:
-        raise ValueError("no schema number")
-    if schema > SCHEMA:
-        raise ValueError(f"schema {schema} is newer than this workbench knows ({SCHEMA}); update it")
-    known = {each.name for each in fields(Result)}
-    facts = {name: value for name, value in facts.items() if name in known}
-    _check_kinds(facts)
-    try:
-        facts["trial"] = Trial(**facts["trial"])
-        facts["outcome"] = Outcome(facts["outcome"])
-        result = Result(**facts)
-    except KeyError as problem:
-        raise ValueError(f"no key {problem}") from problem
-    _check_values(result)
-    return result
-
-
-def read_json(text: bytes | str) -> Any:
-    """JSON that nobody need fear: no key twice, no NaN, no number beyond a float, nothing nested deeply.
-
-    Raises ValueError.
-    """
-    if len(text) > LONGEST_LINE:
-        raise ValueError(f"a line of more than {LONGEST_LINE} bytes")
-    try:
-        found = json.loads(
-            text.decode("utf-8") if isinstance(text, bytes) else text,
-            object_pairs_hook=_no_twins,
-            parse_constant=_no_constants,
-            parse_int=_short,
-            parse_float=_finite,
-        )
-    except RecursionError:
-        raise ValueError("nested too deeply (recursion)") from None
-    _check_depth(found, DEEPEST)
-    return found
-
-
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
-
-
-def _no_constants(word: str) -> float:
-    raise ValueError(f"{word} is not a number that JSON has")
-
-
-def _short(digits: str) -> int:
-    if len(digits) > 20:  # 64 bits and a sign
-        raise ValueError(f"a whole number of {len(digits)} digits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits[:20]} is not a finite number")
-    return number
-
-
-def _check_depth(value: Any, left: int) -> None:
-    if isinstance(value, dict | list):
-        if not left:
-            raise ValueError(f"nested deeper than {DEEPEST}")
-        for member in value.values() if isinstance(value, dict) else value:
-            _check_depth(member, left - 1)
-
-
-KINDS: dict[str, type | tuple[type, ...]] = {
-    "run": str, "reason": str, "detail": str, "stage": str, "arm": str, "generation": int, "visit": int,
-    "attempt": int, "rerun": str, "stages": dict, "found": dict, "check": dict, "time": dict,
-    "forensic": dict, "marks": list,
-    "stderr": str, "stdout": str,
-    "kernel_hash": str, "inputs_hash": str, "provenance": dict,
-}  # fmt: skip
-
-
-def _check_kinds(facts: Mapping[str, Any]) -> None:
-    for name, kind in KINDS.items():
-        if name in facts and not isinstance(facts[name], kind):
-            raise ValueError(f"{name} is a {type(facts[name]).__name__}")
-    if not isinstance(facts.get("provenance", {}).get("environment", {}), dict):
-        raise ValueError("provenance.environment is no object")
-
-
-def _check_values(result: Result) -> None:
-    trial = result.trial
-    if not isinstance(trial.case, dict) or not all(isinstance(value, str) for value in _names(trial)):
-        raise ValueError("trial is not of names and a case")
-    if not all(isinstance(mark, str) for mark in result.marks):
-        raise ValueError("marks are not all text")
-    numbers = [*_samples(result), *result.stages.values()]
-    if not all(isinstance(number, int | float) and 0 <= number < LONGEST_TIME for number in numbers):
-        raise ValueError("a time is not a finite number, or not one that can be")
-
-
-def _names(trial: Trial) -> tuple[str, ...]:
-    return trial.kernel, trial.mode, trial.environment, trial.gpu
-
-
-def _samples(result: Result) -> list[float]:
-    samples = result.time.get("samples_us", [])
-    if not isinstance(samples, list):
-        raise ValueError("samples_us is no list")
-    return samples

@@ -19,7 +19,8 @@ from workbench.judge import Judgement
 from workbench.options import Options, Summary
 from workbench.planning import Planned
 from workbench.progress import Progress
-from workbench.results import Outcome, Result, Results, Standing, Trial, load, save, save_all
+from workbench.results import Outcome, Result, Results, Standing, Trial
+from workbench.store import load, save, save_all
 from workbench.workers import Told
 
 Key = tuple[Trial, str, str]

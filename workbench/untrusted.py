@@ -6,6 +6,7 @@ The rule: nothing from a result reaches a page or a terminal but through `plain`
 import html
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 NAME = 120  # characters kept of a name
@@ -29,8 +30,14 @@ def plain(text: object, longest: int = NAME) -> str:
 
 def lines(text: object, longest: int = MESSAGE) -> str:
     """As `plain`, with line ends kept."""
-    read = str(text)[: 20 * longest]  # a megabyte of colours is not worth cleaning to its end
-    read = _ESCAPES.sub("", read).replace("\r\n", "\n").replace("\r", "\n")
+    return _cleaned(
+        str(text)[: 20 * longest], longest
+    )  # a megabyte of colours is not worth cleaning to its end
+
+
+@lru_cache(2_000)  # pages say the same few names again and again
+def _cleaned(text: str, longest: int) -> str:
+    read = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     read = _CONTROLS.sub("", read).replace("\t", "    ")
     return read if len(read) <= longest else read[:longest] + CUT
 

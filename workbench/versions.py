@@ -37,7 +37,8 @@ class Versions:
     def packages(self) -> dict[str, dict[str, str]]:
         """Package -> environment -> version, inherited ones marked as such; those that differ come first."""
         found: dict[str, dict[str, str]] = {}
-        for environment, result in self._each():
+        locks = {(name, id(result.provenance.get("environment"))): result for name, result in self._each()}
+        for (environment, _), result in locks.items():
             for kind, mark in (("packages", ""), ("inherited", " (inherited)")):
                 held = part(result.provenance, "environment", kind)
                 for name, version in held.items() if isinstance(held, dict) else ():

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from workbench.results import read_json
+from workbench.strict_json import read_json
 from workbench.untrusted import NAME, plain
 
 FILE = Path(__file__).parent / "worker" / "whereabouts.py"

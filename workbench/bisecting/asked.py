@@ -9,7 +9,8 @@ from workbench.environments import Built, Environment
 from workbench.gpus import Gpu
 from workbench.options import Options
 from workbench.planning import Kernel, Planned
-from workbench.results import Result, load
+from workbench.results import Result
+from workbench.store import load
 from workbench.verdict.ends import of_the_machine
 from workbench.verdict.policy import DEFAULT, Policy
 

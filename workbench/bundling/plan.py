@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.results import read_json
+from workbench.strict_json import read_json
 
 from .checking import BadBundle
 from .opening import Bundle

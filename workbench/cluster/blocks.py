@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from workbench import planning
@@ -74,7 +74,7 @@ def _block(
     stand_in = Gpu(place.gpu, "", "", "", 0.0)  # until a node says what it has
     planned = planning.plan(kernels, environments, options["mode"] or planning.MODES, stand_in)
     mine = {**options, **_named(options, kernels), "again": False}
-    trials = [{"trial": vars(each.trial), "kernel_hash": each.kernel.hash} for each in planned]
+    trials = [{"trial": asdict(each.trial), "kernel_hash": each.kernel.hash} for each in planned]
     asked = {name: value for name, value in mine.items() if name not in NOT_OF_THE_PLAN}
     key = json.dumps([place.family, asked, [kernel.hash for kernel in kernels], anew], sort_keys=True)
     words = kernels[0].name if len(kernels) == 1 else f"{len(kernels)}-kernels"

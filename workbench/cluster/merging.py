@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.records import slug
-from workbench.results import Result, load, save_all
+from workbench.results import Result
+from workbench.store import load, save_all
 
 Identity = tuple[Any, ...]
 

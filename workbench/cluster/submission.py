@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workbench.results import Trial, load, read_json
+from workbench.results import Trial
+from workbench.store import load
+from workbench.strict_json import read_json
 
 from .blocks import Block
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.records import slug
-from workbench.results import OUTCOME_OF_REASON, Result, Trial, save_all
+from workbench.results import OUTCOME_OF_REASON, Result, Trial
+from workbench.store import save_all
 
 from .blocks import Block
 from .standing import Engine, State

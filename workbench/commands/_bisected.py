@@ -97,7 +97,7 @@ def _kernel(options: argparse.Namespace) -> Any:
 
 def _of_own_case(kernel: Any, options: argparse.Namespace) -> Any:
     from workbench import planning
-    from workbench.results import read_json
+    from workbench.strict_json import read_json
 
     case = [read_json(options.case)]
     return (

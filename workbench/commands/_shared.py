@@ -43,7 +43,7 @@ def exit_code(outcomes: Mapping[str, int], against: int) -> int:
 
 def load_results(folders: Sequence[str]) -> Any:
     """All attempts under the folders. Raises ValueError where there is no such folder."""
-    from workbench.results import load
+    from workbench.store import load
 
     missing = [folder for folder in folders if not Path(folder).is_dir()]
     if missing:

@@ -30,7 +30,7 @@ def facts(submission: Any, states: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _facts(submission: Any, block: Any, state: Any) -> dict[str, Any]:
-    from workbench.results import load
+    from workbench.store import load
 
     trials = list(load(submission.lines(block)).trials().values())
     counts = Counter(str(standing.outcome) for standing in trials)

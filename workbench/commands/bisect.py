@@ -126,7 +126,7 @@ def _step(options: argparse.Namespace) -> int:
 
 def _plan(asked: Any, between: Any, left_out: Any, options: argparse.Namespace) -> int:
     from workbench import bisecting
-    from workbench.results import load
+    from workbench.store import load
 
     plan = bisecting.plan(asked, between, left_out, load(*asked.folders))
     print(json.dumps(vars(plan), indent=1) if options.json else str(plan))

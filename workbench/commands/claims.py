@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """1 if a claim is not what was measured, 3 if there is no FlashInfer to ask, else 0."""
     from workbench import claims, doctor, environments
-    from workbench.results import load
+    from workbench.store import load
 
     if not (options.environment or options.python):
         raise ValueError("say which: --environment flashinfer==0.6.11.post1, or --python PATH")

@@ -1,6 +1,7 @@
 """The A/A floor: how far an environment seems to be from itself, in the run whose changes are judged."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
@@ -35,13 +36,26 @@ class Floors:
 def floors(results: Results, but: tuple[Side, Side]) -> Floors:
     """From all pairs of arms of one environment, but not the pair that is being compared."""
     found = Floors()
-    for first, second in combinations(sides(results), 2):
-        if first.environment == second.environment and {first, second} != set(but):
-            _add(found, by_place(gathered(results, first)), by_place(gathered(results, second)))
+    for pair, apart in results.once("equal sides", _equal_sides).items():
+        if set(pair) != set(but):
+            for at, asked, size in apart:
+                found.seen.setdefault(at, {}).setdefault(asked, []).append(size)
     return found
 
 
-def _add(found: Floors, first: "ByPlace", second: "ByPlace") -> None:
+Apart = tuple[Place, Question, float]
+"""|log ratio| of one trial's equal sides, in one place."""
+
+
+def _equal_sides(results: Results) -> dict[tuple[Side, Side], list[Apart]]:
+    return {
+        (first, second): list(_apart(*(by_place(gathered(results, side)) for side in (first, second))))
+        for first, second in combinations(sides(results), 2)
+        if first.environment == second.environment
+    }
+
+
+def _apart(first: "ByPlace", second: "ByPlace") -> Iterator[Apart]:
     for at in first.keys() & second.keys():
         for asked in first[at].keys() & second[at].keys():
             one, two = first[at][asked], second[at][asked]
@@ -51,7 +65,7 @@ def _add(found: Floors, first: "ByPlace", second: "ByPlace") -> None:
             # One process a side is enough here: what matters is how far apart, not how sure.
             near = estimate(one.processes, two.processes, assumed=1.0)
             if near:
-                found.seen.setdefault(at, {}).setdefault(asked, []).append(abs(near.log_ratio))
+                yield at, asked, abs(near.log_ratio)
 
 
 ByPlace = dict[Place, dict[Question, Gathered]]

@@ -18,7 +18,7 @@ from workbench.comparison.rules import (
     Direction,
     Rule,
 )
-from workbench.comparison.sides import Gathered, Place, Question, Side, gathered, resolved
+from workbench.comparison.sides import BySide, Gathered, Place, Question, Side, gathered, resolved
 from workbench.results import Results
 from workbench.showing.timings import place as order
 
@@ -39,29 +39,26 @@ def compare(results: Results, before: Side | str, after: Side | str, rule: Rule 
         raise ValueError(f"{before.label} would be compared with itself: name two arms of it")
     floor = floors(results, but=(before, after))
     sides = gathered(results, before), gathered(results, after)
-    drafts = [draft for asked in {**sides[0], **sides[1]} for draft in _drafts(asked, sides, floor, rule)]
+    placed = by_place(sides[0]), by_place(sides[1])
+    drafts = [
+        draft for asked in {**sides[0], **sides[1]} for draft in _drafts(asked, sides, placed, floor, rule)
+    ]
     chances = holm([draft.found.p for draft in drafts if draft.found and draft.family])
     left = iter(chances)
     judged = [_judged(draft, next(left) if draft.family else None, len(chances)) for draft in drafts]
     judged.sort(key=lambda each: (each.trial.kernel, order(each.trial), each.run, each.card))
-    return Changes(tuple(judged), before, after, rule, floor.all_runs(), _drifts(*map(by_place, sides)))
-
-
-_Gathered = dict[Question, dict[Place, Gathered]]
+    return Changes(tuple(judged), before, after, rule, floor.all_runs(), _drifts(*placed))
 
 
 def _drafts(
-    asked: Question, sides: tuple[_Gathered, _Gathered], floor: Floors, rule: Rule
+    asked: Question, sides: tuple[BySide, BySide], placed: tuple[ByPlace, ByPlace], floor: Floors, rule: Rule
 ) -> Iterator[_Draft]:
     before, after = (side.get(asked, {}) for side in sides)
     shared = sorted(at for at in before.keys() & after.keys() if before[at].timed and after[at].timed)
     if not shared:
         yield _Draft(_blank(list(before.values()), list(after.values()), apart(before, after), rule))
     for at in shared:
-        others = [
-            {question: places[at] for question, places in side.items() if at in places} for side in sides
-        ]
-        held = [by_host(side[at], other, asked) for side, other in zip((before, after), others, strict=True)]
+        held = [by_host(side[at][asked], side[at], asked) for side in placed]
         yield _draft(before[at], after[at], at, rule, floor.of_trial(at, asked), any(held))
 
 

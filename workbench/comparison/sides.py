@@ -1,10 +1,8 @@
 """Attempts gathered into sides: what each process of one environment and arm had, in one run on one card."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from json import dumps
 from statistics import fmean, median
 
 from workbench.results import Outcome, Result, Results, Trial
@@ -30,8 +28,14 @@ class Side:
 
 def sides(results: Results) -> list[Side]:
     """All there are, in natural order: environments and their arms."""
-    found = {Side(result.trial.environment, result.arm) for result in results}
-    return sorted(found, key=lambda side: (natural(side.environment), natural(side.arm)))
+    return results.once("sides", _sides)
+
+
+def _sides(results: Results) -> list[Side]:
+    named = {(result.trial.environment, result.arm) for result in results}
+    return sorted(
+        (Side(*each) for each in named), key=lambda side: (natural(side.environment), natural(side.arm))
+    )
 
 
 def resolved(side: Side | str, results: Results) -> Side:
@@ -45,7 +49,7 @@ def resolved(side: Side | str, results: Results) -> Side:
 
 
 def question(trial: Trial) -> Question:
-    return trial.kernel, dumps(trial.case, sort_keys=True), trial.mode, trial.gpu
+    return trial.kernel, trial.case_text, trial.mode, trial.gpu
 
 
 def place(result: Result) -> Place:
@@ -135,14 +139,22 @@ def time_us(result: Result) -> float | None:
     samples = result.time.get("samples_us")
     if result.outcome != Outcome.OK or not isinstance(samples, list) or not samples:
         return None
-    usable = all(number({"sample": sample}, "sample") for sample in samples)
-    return median(samples) if usable else None
+    numbers = set(map(type, samples)) <= {int, float}
+    return result.median_us if numbers and min(samples) > 0 and math.isfinite(sum(samples)) else None
 
 
-def gathered(results: Iterable[Result], side: Side) -> dict[Question, dict[Place, Gathered]]:
-    found: dict[Question, dict[Place, Gathered]] = {}
+BySide = dict[Question, dict[Place, Gathered]]
+
+
+def gathered(results: Results, side: Side) -> BySide:
+    return results.once("gathered", _gathered).get(side, {})
+
+
+def _gathered(results: Results) -> dict[Side, BySide]:
+    found: dict[Side, BySide] = {}
     for each in results:
-        if each.trial.environment == side.environment and each.arm == side.arm and not each.rerun:
-            places = found.setdefault(question(each.trial), {})
+        if not each.rerun:
+            of_side = found.setdefault(Side(each.trial.environment, each.arm), {})
+            places = of_side.setdefault(question(each.trial), {})
             places.setdefault(place(each), Gathered()).attempts.append(each)
     return found

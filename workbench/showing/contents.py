@@ -15,9 +15,16 @@ def named(results: Results) -> dict[str, list[Result]]:
     Results that know no contents (a plan's line, an environment that was not built) stay with their name, and
     are left out where it has contents.
     """
+    return results.once("contents", _named)
+
+
+def _named(results: Results) -> dict[str, list[Result]]:
     groups: dict[str, dict[Contents, list[Result]]] = {}
+    read: dict[int, Contents] = {}  # by the object: attempts of one run share it
     for result in sorted(results, key=_started):
-        groups.setdefault(result.trial.environment, {}).setdefault(_contents(result), []).append(result)
+        lock = id(result.provenance.get("environment"))
+        contents = read[lock] if lock in read else read.setdefault(lock, _contents(result))
+        groups.setdefault(result.trial.environment, {}).setdefault(contents, []).append(result)
     found: dict[str, list[Result]] = {}
     for name in sorted(groups, key=natural):
         known = {contents: each for contents, each in groups[name].items() if any(contents)} or groups[name]

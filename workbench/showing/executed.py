@@ -50,8 +50,9 @@ def execute(
     with _process() as manager:
         try:
             done = papermill.execute_notebook(
-                str(notebook), None, given, kernel_name=KERNEL, language="python", cwd=str(notebook.parent),
-                progress_bar=False, km=manager, execution_timeout=limit_s, start_timeout=120,
+                str(notebook), None, given, kernel_name=KERNEL, language="python", progress_bar=False,
+                km=manager, execution_timeout=limit_s, start_timeout=120,
+                resources={"metadata": {"path": str(notebook.parent)}},  # cwd= would move all threads there
             )  # fmt: skip
         except DeadKernelError as problem:
             raise NotebookDied(f"the process of {notebook.name} died") from problem

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.showing.tables import block, text_table
+from workbench.showing.tables import MOST_ROWS, block, left_out, text_table
 from workbench.untrusted import escaped
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ class Plot:
     def __repr__(self) -> str:
         if not self.rows:
             return f"{self.title}: nothing to show. {self.empty}"
-        return f"{self.title}\n{text_table(self.heads, self.rows)}"
+        shown = text_table(self.heads, self.rows[:MOST_ROWS])
+        more = left_out(self.rows)
+        return f"{self.title}\n{shown}" + (f"\n{more}: `.frame()` has all of them" if more else "")
 
     def frame(self) -> "pandas.DataFrame":
         import pandas

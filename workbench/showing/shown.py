@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from workbench.showing.cells import html_of
-from workbench.showing.tables import block, table, text_table
+from workbench.showing.tables import MOST_ROWS, block, left_out, table, text_table
 from workbench.untrusted import MESSAGE, escaped
 
 OPEN_ROWS = 40  # with more rows than this it starts folded
@@ -23,7 +23,8 @@ class Shown:
     def __repr__(self) -> str:
         if not self.rows:
             return self.empty
-        return "\n".join(filter(None, (self.caption, text_table(self.heads, self.rows), self.note)))
+        shown = text_table(self.heads, self.rows[:MOST_ROWS])
+        return "\n".join(filter(None, (self.caption, shown, left_out(self.rows), self.note)))
 
     def _repr_html_(self) -> str:
         return block(self.html())
@@ -32,13 +33,11 @@ class Shown:
         """Without the style, for a part of a larger output."""
         if not self.rows:
             return f"<p>{_prose(self.empty)}</p>"
-        rows = [[*map(html_of, row)] for row in self.rows]
+        rows = [[*map(html_of, row)] for row in self.rows[:MOST_ROWS]]
         shown = table(self.caption, [*map(escaped, self.heads)], rows)
         if len(rows) > OPEN_ROWS:
-            shown = (
-                f"<details><summary>{escaped(self.caption, 300)}: {len(rows)} rows</summary>{shown}</details>"
-            )
-        return shown + (f"<p>{_prose(self.note)}</p>" if self.note else "")
+            shown = f"<details><summary>{escaped(self.caption, 300)}: {len(self.rows)} rows</summary>{shown}</details>"
+        return shown + "".join(f"<p>{_prose(each)}</p>" for each in (left_out(self.rows), self.note) if each)
 
 
 class Tables(tuple[Shown, ...]):

@@ -7,6 +7,7 @@ from pathlib import Path
 from workbench.showing.legend import LOOKS
 from workbench.untrusted import escaped
 
+MOST_ROWS = 300  # of one table on a page, which is sent by mail
 SENTENCE = 40  # characters, from which an entry is more than a name
 OUTPUT_CSS = Path(__file__).parent / "template" / "output.css"
 _LOOKS = "".join(
@@ -22,6 +23,12 @@ STYLE = f"<style>{' '.join(_LINES)} {_LOOKS}</style>"
 def block(*parts: str) -> str:
     """Parts of HTML as one output, with its style: what a `_repr_html_` returns."""
     return f'{STYLE}<div class="wb">{"".join(parts)}</div>'
+
+
+def left_out(rows: Sequence[object]) -> str:
+    """`and 28 more rows`; empty where all of them are shown."""
+    more = len(rows) - MOST_ROWS
+    return f"and {more} more row{'s' * (more != 1)}" if more > 0 else ""
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], row_heads: int = 1) -> str:

@@ -1,7 +1,7 @@
 """What stands beside a verdict and has no vote: the locks, latent faults, reports of others, what was only compiled."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from workbench import difference, known_issues
 from workbench.reported import sm_of, versions_in
@@ -111,7 +111,7 @@ def _asked(results: Results) -> set[tuple[str, int]]:
     return {(kernel, sm) for kernel, sm in cards if sm is not None}
 
 
-def _once(standings: dict[Trial, Standing], verdict: Verdict, modes: tuple[str, ...]) -> Iterator[Trial]:
+def _once(standings: Mapping[Trial, Standing], verdict: Verdict, modes: tuple[str, ...]) -> Iterator[Trial]:
     """The candidate's trials in these modes, and the baseline's that it lacks."""
     for trial in standings:
         if trial.mode in modes and (
@@ -125,11 +125,11 @@ def _of(trial: Trial, environment: str) -> Trial:
     return Trial(trial.kernel, trial.case, trial.mode, environment, trial.gpu)
 
 
-def _both(trial: Trial, standings: dict[Trial, Standing], verdict: Verdict) -> list[Standing | None]:
+def _both(trial: Trial, standings: Mapping[Trial, Standing], verdict: Verdict) -> list[Standing | None]:
     return [standings.get(_of(trial, name)) for name in (verdict.baseline, verdict.candidate)]
 
 
-def _ends(trial: Trial, standings: dict[Trial, Standing], verdict: Verdict) -> list[str]:
+def _ends(trial: Trial, standings: Mapping[Trial, Standing], verdict: Verdict) -> list[str]:
     return [
         each.word.replace("_", " ") if each else "not planned" for each in _both(trial, standings, verdict)
     ]

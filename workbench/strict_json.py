@@ -1,0 +1,64 @@
+"""JSON from others, read so that nobody need fear what comes out."""
+
+import json
+import math
+from typing import Any
+
+LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
+CONTAINERS = (dict, list)
+DEEPEST = 20  # containers in each other; what walks through a value later may recurse
+
+
+def read_json(text: bytes | str) -> Any:
+    """JSON that nobody need fear: no key twice, no NaN, no number beyond a float, nothing nested deeply.
+
+    Raises ValueError.
+    """
+    if len(text) > LONGEST_LINE:
+        raise ValueError(f"a line of more than {LONGEST_LINE} bytes")
+    try:
+        found = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            object_pairs_hook=_no_twins,
+            parse_constant=_no_constants,
+            parse_int=_short,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply (recursion)") from None
+    _check_depth(found, DEEPEST)
+    return found
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _no_constants(word: str) -> float:
+    raise ValueError(f"{word} is not a number that JSON has")
+
+
+def _short(digits: str) -> int:
+    if len(digits) > 20:  # 64 bits and a sign
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is not a finite number")
+    return number
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if not isinstance(value, CONTAINERS):
+        return
+    if not left:
+        raise ValueError(f"nested deeper than {DEEPEST}")
+    for member in value.values() if isinstance(value, dict) else value:
+        if isinstance(member, CONTAINERS):  # most are not, and a call for each is a third of all parsing
+            _check_depth(member, left - 1)
