@@ -7,15 +7,25 @@ import sys
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import example_results as examples
 import nbformat
 import pytest
 
 from workbench import cli
+from workbench.ceilings import ceilings
+from workbench.figures import latency
+from workbench.findings import Findings
+from workbench.matrix import Matrix
 from workbench.report import Report, render, render_all
+from workbench.results import Results
 from workbench.showing import pages
 from workbench.showing.executed import NotebookDied, execute
+from workbench.showing.plot import Plot
+from workbench.stacks import Difference, Pins
+from workbench.verdict import judge_named
+from workbench.versions import Versions
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 PAGES = ("01_crash_matrix", "02_performance", "03_versions", "04_raises", "05_dies")
@@ -198,6 +208,18 @@ def test_pages_made_at_once_do_not_move_each_other(tmp_path: Path, monkeypatch: 
     made = render_all("notebooks", "site")
     assert made.complete, str(made)
     assert all("notebooks" in (tmp_path / "site" / f"{name}.html").read_text() for name in "abcd")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [Findings(Results()), Matrix(Results()), Versions(Results()), Pins(Results()), Difference(Results(), "a", "b"),
+     judge_named(Results()), ceilings(Results()), latency(Results(), "none")],
+    ids=lambda shown: type(shown).__name__,
+)  # fmt: skip
+def test_what_is_empty_says_how_to_fill_it(shown: Any) -> None:
+    page = shown._repr_mimebundle_()[0]["text/html"] if isinstance(shown, Plot) else shown._repr_html_()
+    assert "<code>workbench " in page
+    assert "`" not in page
 
 
 def test_no_notebooks_is_an_error(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from workbench.results import Results, Standing
 from workbench.showing import legend
-from workbench.showing.tables import block
+from workbench.showing.tables import block, prose
 from workbench.untrusted import escaped, natural, plain
 
 MOST = 12
@@ -43,7 +43,7 @@ class Findings:
 
     def html(self) -> str:
         items = "".join(f"<li>{escaped(line, 600)}</li>" for line in self._shown())
-        return f"<p>{escaped(self._first(), 600)}</p>" + (f"<ul>{items}</ul>" if items else "")
+        return f"<p>{prose(self._first())}</p>" + (f"<ul>{items}</ul>" if items else "")
 
     def _first(self) -> str:
         if not self.summary:

@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.difference import difference, difference_text, lock_text, locks_of, newest
 from workbench.results import Results
-from workbench.showing.tables import block, table
+from workbench.showing.tables import block, prose, table
 from workbench.untrusted import escaped, natural, plain
 
 ONLY_FLASHINFER = {"flashinfer-python", "flashinfer-cubin", "flashinfer-jit-cache"}
@@ -27,7 +27,7 @@ class Pins:
 
     def _repr_html_(self) -> str:
         if not self.locks:
-            return block(f"<p>{escaped(repr(self))}</p>")
+            return block(f"<p>{prose(repr(self))}</p>")
         heads = ("package", "pinned", "found", "from", "state")
         return block(
             *(table(f"{plain(name)}: pins", heads, _pins(lock)) for name, lock in self.locks.items())
@@ -65,7 +65,7 @@ class Difference:
 
     def _repr_html_(self) -> str:
         if not self._pair:
-            return block(f"<p>{escaped(repr(self))}</p>")
+            return block(f"<p>{prose(repr(self))}</p>")
         before, after = (str(lock["name"]) for lock in self._pair)
         heads = ("package", escaped(before), escaped(after), "kind", "where")
         rows = [

@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from workbench.results import Result, Results
 from workbench.showing import contents
 from workbench.showing.signatures import differences
-from workbench.showing.tables import block, table, text_table
+from workbench.showing.tables import block, prose, table, text_table
 from workbench.untrusted import escaped, natural, part, plain
 
 SIGNATURE = 1500
@@ -77,7 +77,7 @@ class Versions:
 
     def _repr_html_(self) -> str:
         if not (self.packages or self.found):
-            return block(f"<p><strong>{escaped(EMPTY, 300)}</strong></p>")
+            return block(f"<p><strong>{prose(EMPTY)}</strong></p>")
         return block(self._packages_page(), self._changes_page(), *self._signature_pages())
 
     def _agree(self, versions: dict[str, str]) -> bool:

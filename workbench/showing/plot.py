@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.showing.tables import MOST_ROWS, block, left_out, text_table
-from workbench.untrusted import escaped
+from workbench.showing.tables import MOST_ROWS, block, left_out, prose, text_table
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +83,7 @@ class Plot:
     ) -> tuple[dict[str, str], dict[str, Any]]:
         if not self.rows:
             return {
-                "text/html": block(f"<p>{escaped(repr(self), 600)}</p>"),
+                "text/html": block(f"<p>{prose(repr(self))}</p>"),
                 "text/plain": repr(self),
             }, {}
         picture = base64.b64encode(self.png()).decode()

@@ -1,11 +1,10 @@
 """A table that shows itself: in a page as HTML, in text with the same words."""
 
-import re
 from dataclasses import dataclass
 
 from workbench.showing.cells import html_of
-from workbench.showing.tables import MOST_ROWS, block, left_out, table, text_table
-from workbench.untrusted import MESSAGE, escaped
+from workbench.showing.tables import MOST_ROWS, block, left_out, prose, table, text_table
+from workbench.untrusted import escaped
 
 OPEN_ROWS = 40  # with more rows than this it starts folded
 
@@ -32,12 +31,12 @@ class Shown:
     def html(self) -> str:
         """Without the style, for a part of a larger output."""
         if not self.rows:
-            return f"<p>{_prose(self.empty)}</p>"
+            return f"<p>{prose(self.empty)}</p>"
         rows = [[*map(html_of, row)] for row in self.rows[:MOST_ROWS]]
         shown = table(self.caption, [*map(escaped, self.heads)], rows)
         if len(rows) > OPEN_ROWS:
             shown = f"<details><summary>{escaped(self.caption, 300)}: {len(self.rows)} rows</summary>{shown}</details>"
-        return shown + "".join(f"<p>{_prose(each)}</p>" for each in (left_out(self.rows), self.note) if each)
+        return shown + "".join(f"<p>{prose(each)}</p>" for each in (left_out(self.rows), self.note) if each)
 
 
 class Tables(tuple[Shown, ...]):
@@ -48,8 +47,3 @@ class Tables(tuple[Shown, ...]):
 
     def _repr_html_(self) -> str:
         return block(*(each.html() for each in self))
-
-
-def _prose(text: str) -> str:
-    """Our own sentences; a command in them stands between backticks."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text, 2 * MESSAGE))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from workbench.showing.legend import LOOKS
-from workbench.untrusted import escaped
+from workbench.untrusted import MESSAGE, escaped
 
 MOST_ROWS = 300  # of one table on a page, which is sent by mail
 SENTENCE = 40  # characters, from which an entry is more than a name
@@ -23,6 +23,11 @@ STYLE = f"<style>{' '.join(_LINES)} {_LOOKS}</style>"
 def block(*parts: str) -> str:
     """Parts of HTML as one output, with its style: what a `_repr_html_` returns."""
     return f'{STYLE}<div class="wb">{"".join(parts)}</div>'
+
+
+def prose(text: str) -> str:
+    """Our own sentences as HTML; a command in them stands between backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text, 2 * MESSAGE))
 
 
 def left_out(rows: Sequence[object]) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.results import Result, Results
-from workbench.showing.tables import block
-from workbench.untrusted import escaped, natural, plain
+from workbench.showing.tables import block, prose
+from workbench.untrusted import natural, plain
 from workbench.verdict.deciding import Verdict, judge
 from workbench.verdict.policy import DEFAULT, load_policy
 
@@ -35,7 +35,7 @@ class Nothing:
         return f"No verdict: {self.why}"
 
     def _repr_html_(self) -> str:
-        return block(f"<p><strong>No verdict:</strong> {escaped(self.why, 1000)}</p>")
+        return block(f"<p><strong>No verdict:</strong> {prose(self.why)}</p>")
 
 
 def judge_named(
