@@ -7,6 +7,7 @@ bfloat16 [experts, places, hidden]; rows beyond the mask are not looked at.
 `flow`: `moe` is all four, `product` the first two. `input_global_scale`: `whole` has one for each expert, all
 different, `first` the first alone, which the versions seen refuse where there are more experts than one.
 `fill`: `even` gives each expert as many rows, `ragged` from all places down to none.
+The environment must name nvidia-cutlass-dsl.
 
 TOLERANCE: products and middle are rounded to bfloat16 before the middle is quantized: 2.6e-2 a row, 9e-2 for the worst
 of thousands. Missed: a middle that was not quantized at all (9e-2), single groups of 16, the global scale of the expert
