@@ -49,6 +49,22 @@ def test_a_source_is_left_out_only_if_all_it_does_is_for_other_types(tmp_path, t
     assert bool(trimming.needed([source], "bf16")) is kept
 
 
+@pytest.mark.parametrize(
+    ("only", "kept"),
+    [("bf16-fp4", True), ("bf16", False), ("bf16,bf16-fp4", True), ("fp4-bf16", False), ("fp8,fp16", False)],
+)
+def test_types_of_both_operands(tmp_path, only, kept):
+    source = tmp_path / "a.cu"
+    source.write_text(in_namespace("template void launch<__nv_bfloat16, __nv_fp4_e2m1, half>(int);"))
+    assert bool(trimming.needed([source], only)) is kept
+
+
+@pytest.mark.parametrize("only", ["bf17", "bf16-", "bf16-fp4-fp8", ",", "bf16,,fp8"])
+def test_types_that_there_are_not(only):
+    with pytest.raises(ValueError, match="bf16-fp4"):
+        trimming.Trim(only)
+
+
 def library(folder, seconds=0.0, sources=("one", "two", "three", "four")):
     """A module as the library would write it; the compiler notes what it makes, and takes its time."""
     folder.mkdir(exist_ok=True)

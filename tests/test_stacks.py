@@ -185,8 +185,11 @@ def test_what_is_named_beside_a_stack(make, wheels):
 def test_the_parts_of_a_package_come_with_it(make, wheels):
     pin(wheels, "0.9", ("flashinfer-python==0.1", "nvidia-cutlass-dsl==4.5.0"))
     make_wheel(wheels, "nvidia_cutlass_dsl", "4.5.0", {}, ("nvidia-cutlass-dsl-libs-base==4.5.0",))
-    make_wheel(wheels, "nvidia_cutlass_dsl_libs_base", "4.5.0", {"cutlass.py": ""})
-    assert "nvidia-cutlass-dsl-libs-base" in make("sglang==0.9 nvidia-cutlass-dsl").packages
+    beside = ("nvidia-cutlass-dsl-libs-core==4.5.0", "nvidia-cuda-nvdisasm")
+    make_wheel(wheels, "nvidia_cutlass_dsl_libs_base", "4.5.0", {"cutlass.py": ""}, beside)
+    make_wheel(wheels, "nvidia_cutlass_dsl_libs_core", "4.5.0", {"cute.py": ""})
+    made = make("sglang==0.9 nvidia-cutlass-dsl").packages
+    assert {"nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-core"} <= set(made)
 
 
 def test_offline_pins_come_from_a_wheel_too(make, wheels):

@@ -47,8 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--arch", required=True, help="as nvcc writes it: 9.0a, 10.0a, 10.3a, 12.0f, 12.1a")
     add(
         "--only",
-        choices=("bf16", "fp16", "fp8"),
-        help="leave out templates of other number types, and mark it",
+        metavar="TYPES",
+        help="leave out templates of other number types, and mark it: bf16, fp16, fp8; bf16-fp4 for mxfp4 weights "
+        "times bf16; several with commas",
     )
     add(
         "--leave-out",
@@ -66,7 +67,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0 if all modules are there, 2 if one could not be made, 3 if no case needs one."""
     from workbench.environments import BuildError
+    from workbench.prebuilding import Trim
 
+    Trim(options.only, options.leave_out)  # what is misspelt is said before anything is built
     if not re.fullmatch(r"\d{1,2}\.\d[af]?", options.arch):
         raise ValueError(f"--arch {options.arch}: write it like 9.0a, 10.0a or 12.0f")
     if options.jobs is not None and not 1 <= options.jobs <= 1000:

@@ -34,7 +34,8 @@ def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | No
     for owner, distribution in own.items():
         for requirement in _declared(distribution.requires or [], python):
             name = canonicalize_name(requirement.name)
-            part = name.startswith(f"{owner}-")  # nvidia-cutlass-dsl is empty without its -libs-base
+            # nvidia-cutlass-dsl is empty without its -libs-base, and that, since 4.6, without the -libs-core beside it.
+            part = any(name.startswith(f"{each}-") and owner.startswith(each) for each in own)
             if name in own or (heavy(name) and not part):
                 continue
             if wheels and not in_folder(wheels, requirement, python):

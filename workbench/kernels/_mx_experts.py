@@ -17,7 +17,8 @@ def weights(source: Any, experts: int, hidden: int, intermediate: int, multiple:
     """Of the model's shapes, with zeros up to a multiple of `multiple` in both."""
 
     def draw() -> tuple[Any, ...]:
-        up, gate = (_padded(source, intermediate, hidden, ACCUMULATED_STD, multiple) for _ in range(2))
+        std = ACCUMULATED_STD
+        up, gate = (_padded(source, intermediate, hidden, std, multiple) for _ in range(2))
         second = _padded(source, hidden, intermediate, 1.0, multiple)
         sizes = (intermediate, intermediate, hidden)
         up_bias, gate_bias, bias = (_layouts.padded(_draw.normal(source, size), multiple) for size in sizes)
@@ -68,7 +69,3 @@ def of_fp8_rows(codes: Any, exponents: Any) -> Any:
     """The float32 values that `fp8_rows` stored."""
     grouped = codes.float().unflatten(-1, (-1, _fp4.GROUP))
     return (grouped * _fp4.power_of_two(exponents.int() - 127).unsqueeze(-1)).flatten(-2)
-
-
-def rounded_to_fp8(values: Any) -> Any:
-    return of_fp8_rows(*fp8_rows(values))

@@ -1,18 +1,20 @@
-"""Expert layers on rows already sorted into a table for each expert, by the masked grouped product of CuTe DSL, nvfp4.
+"""Expert layers on rows already sorted into a table for each expert, by CuTe DSL's masked grouped product, nvfp4.
 
-x bfloat16 [experts, places, hidden], of which each expert has its first `masked` rows and the rest is 1e4; weights
-as in `_nvfp4_experts`, but gate before up, as silu_and_mul_scaled_nvfp4_experts_quantize wants it. Four calls, as
-servers make them after an all-to-all: quantize x, first product, swiglu and quantize, second product. The answer is
-bfloat16 [experts, places, hidden]; rows beyond the mask are not looked at.
-`flow`: `moe` is all four, `product` the first two. `input_global_scale`: `whole` has one for each expert, all
+x bfloat16 [experts, places, hidden], of which each expert has its first `masked` rows and the rest is 1e4;
+weights as in `_nvfp4_experts`, but gate before up, as silu_and_mul_scaled_nvfp4_experts_quantize wants it.
+Four calls, as servers make them after an all-to-all: quantize x, first product, swiglu and quantize, second
+product. The answer is bfloat16 [experts, places, hidden]; rows beyond the mask are not looked at. `flow`:
+`moe` is all four, `product` the first two. `input_global_scale`: `whole` has one for each expert, all
 different, `first` the first alone, which the versions seen refuse where there are more experts than one.
 `fill`: `even` gives each expert as many rows, `ragged` from all places down to none.
+The environment must name nvidia-cutlass-dsl.
 
-TOLERANCE: products and middle are rounded to bfloat16 before the middle is quantized: 2.6e-2 a row, 9e-2 for the worst
-of thousands. Missed: a middle that was not quantized at all (9e-2), single groups of 16, the global scale of the expert
-before where it differs by a tenth. Seen: that of another expert further off, gate and up swapped, an expert's last
-row not computed.
-Source: flashinfer/gemm/kernels/grouped_gemm_masked_blackwell.py, quantization/fp4_quantization.py, activation.py.
+TOLERANCE: products and middle are rounded to bfloat16 before the middle is quantized: 2.6e-2 a row, 9e-2 for
+the worst of thousands. Missed: a middle that was not quantized at all (9e-2), single groups of 16, the global
+scale of the expert before where it differs by a tenth. Seen: that of another expert further off, gate and up
+swapped, an expert's last row not computed.
+Source: flashinfer/gemm/kernels/grouped_gemm_masked_blackwell.py, quantization/fp4_quantization.py,
+activation.py.
 """
 
 import importlib

@@ -2,14 +2,17 @@
 
 Experts, gates and the answer are those of cutlass_moe, `ep_size` and `ep_rank` too. `entry`: the `wrapper`
 CuteDslMoEWrapper, its buffers made ahead for CUDA graphs, or the `function` cute_dsl_fused_moe_nvfp4.
-`input_global_scale`: who quantizes x. `ours`: it comes quantized. `whole` and `first`: the call begins with the
-version's fp4_quantize of bfloat16 x, given a global scale for each expert, all equal, or the first alone. From
-0.6.11 on it wants one, or one for each row, and refuses `whole` (where there are as many rows as experts it takes
-them for those); before, it read the first of them and looked at no more.
+`input_global_scale`: who quantizes x. `ours`: it comes quantized. `whole` and `first`: the call begins with
+the version's fp4_quantize of bfloat16 x, given a global scale for each expert, all equal, or the first alone.
+From 0.6.11 on it wants one, or one for each row, and refuses `whole` (where there are as many rows as experts
+it takes them for those); before, it read the first of them and looked at no more.
+The environment must name nvidia-cutlass-dsl; the module that sorts tokens needs headers from the vendor's
+server, or flashinfer_cubin.
 
-TOLERANCE: the middle, and x where the version quantizes it, may be quantized from other bits than ours, as if it had
-been bfloat16: 2.6e-2 a row, 9e-2 for the worst of thousands. Missed: a middle that was not quantized at all
-(9e-2), single groups of 16. Seen: up and gate in other turns, scales in another order, a global scale left out.
+TOLERANCE: the middle, and x where the version quantizes it, may be quantized from other bits than ours, as if
+it had been bfloat16: 2.6e-2 a row, 9e-2 for the worst of thousands. Missed: a middle that was not quantized
+at all (9e-2), single groups of 16. Seen: up and gate in other turns, scales in another order, a global scale
+left out.
 Source: flashinfer/fused_moe/cute_dsl/fused_moe.py.
 """
 
@@ -171,3 +174,7 @@ def cost(
         row_bytes=_nvfp4_experts.stored_bytes(hidden) if input_global_scale == "ours" else 2 * hidden,
         unit="fp4",
     )
+
+
+def needs_artifacts(**case: Any) -> bool:
+    return True

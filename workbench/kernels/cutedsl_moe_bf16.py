@@ -1,11 +1,14 @@
 """A whole expert layer by CuTe DSL kernels on SM90, bfloat16: CuteDslBf16MoEWrapper, of 0.7.0 and later.
 
-Weights, experts, gates and the answer are those of cutlass_moe, `ep_size` and `ep_rank` too; the library wants up and
-gate in turns of 32 rows. `finalize`: `fused` adds up the experts of a token in the second product, in bfloat16
-and in any order; `deterministic` in a kernel of its own, in float32.
+Weights, experts, gates and the answer are those of cutlass_moe, `ep_size` and `ep_rank` too; the library
+wants up and gate in turns of 32 rows. `finalize`: `fused` adds up the experts of a token in the second
+product, in bfloat16 and in any order; `deterministic` in a kernel of its own, in float32.
+The environment must name nvidia-cutlass-dsl, 4.6 or later, and cuda-python; the module that sorts tokens
+needs headers from the vendor's server, on SM90 too.
 
-TOLERANCE: the middle is rounded to bfloat16 and with `fused` each partial sum, about 5e-3 a row. Missed: one element of
-a row that is off by less than its usual size. Seen: up and gate in other turns, an expert left out.
+TOLERANCE: the middle is rounded to bfloat16 and with `fused` each partial sum, about 5e-3 a row. Missed: one
+element of a row that is off by less than its usual size. Seen: up and gate in other turns, an expert left
+out.
 Source: flashinfer/fused_moe/cute_dsl/sm90_fused_moe.py.
 """
 
@@ -121,3 +124,7 @@ def cost(
         row_bytes=2 * hidden,
         unit="bf16",
     )
+
+
+def needs_artifacts(**case: Any) -> bool:
+    return True

@@ -3,13 +3,13 @@
 Shapes, experts, gates and the answer are those of cutlass_moe. `scheme` is `tensor`: x comes as e4m3 with one
 float32 scale, each expert has a scale for each of its two weights, and the middle is multiplied by `MIDDLE`
 and rounded to e4m3 within the call. Or `block`, as DeepSeek has it: x bfloat16, weights with a float32 scale
-for each 128 x 128; the call rounds x and the middle to e4m3 itself, with a scale for each row and 128 columns.
-`block` is for SM90 and CUDA 12.8 or later; elsewhere the library refuses it.
+for each 128 x 128; the call rounds x and the middle to e4m3 itself, with a scale for each row and 128
+columns. `block` is for SM90 and CUDA 12.8 or later; elsewhere the library refuses it.
 
 TOLERANCE: the middle is rounded to bfloat16 before it is rounded to e4m3, so that one value in thirty goes to
-the other neighbour: 1.5e-2 a row, and 4e-2 for the worst of thousands, in which few values weigh most. Missed:
-a middle that was not rounded to e4m3 at all (3e-2), a scale that is off by a twentieth, one block of 128 x 128
-weights. Seen: a middle that was not scaled back, the scales of other blocks or experts.
+the other neighbour: 1.5e-2 a row, and 4e-2 for the worst of thousands, in which few values weigh most.
+Missed: a middle that was not rounded to e4m3 at all (3e-2), a scale that is off by a twentieth, one block of
+128 x 128 weights. Seen: a middle that was not scaled back, the scales of other blocks or experts.
 Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu.
 """
 

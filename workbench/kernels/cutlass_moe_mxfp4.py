@@ -1,14 +1,14 @@
 """A whole gpt-oss expert layer in one call on SM90: mxfp4 weights, bfloat16 x, biases, and swiglu with a limit.
 
 Shapes, experts, gates and the answer are those of cutlass_moe; weights, biases and swiglu are those of
-`_mx_experts`. `hidden` and `intermediate` are the model's; weights, x and the answer are padded with zeros to a
-multiple of 128, as the library asks and callers do (2880 to 2944).
-`preparation`: `own` takes the helpers of the version measured, `callers` what callers did before there were
-any, so that a layout which changed in silence is seen as a wrong answer.
+`_mx_experts`. `hidden` and `intermediate` are the model's; weights, x and the answer are padded with zeros to
+a multiple of 128, as the library asks and callers do (2880 to 2944). `preparation`: `own` takes the helpers
+of the version measured, `callers` what callers did before there were any, so that a layout which changed in
+silence is seen as a wrong answer.
 
-TOLERANCE: the middle is rounded to bfloat16 and so may be each partial sum, about 5e-3 a row. Missed: one element of
-a row that is off by less than its usual size. Seen: the scales or weights of another layout, a bias, alpha,
-beta or limit left out.
+TOLERANCE: the middle is rounded to bfloat16 and so may be each partial sum, about 5e-3 a row. Missed: one
+element of a row that is off by less than its usual size. Seen: the scales or weights of another layout, a
+bias, alpha, beta or limit left out.
 Source: flashinfer/fused_moe/core.py and moe_gemm_tma_ws_mixed_input_launcher.inl.
 """
 

@@ -1,8 +1,8 @@
 """A whole gpt-oss expert layer in one call on SM100 and later: mxfp8 rows times mxfp4 weights.
 
-Experts, gates and the answer are those of cutlass_moe; weights, biases and swiglu are those of `_mx_experts`, with
-zeros up to a multiple of 128. x comes as e4m3 with a power of two for each 32 columns, these scales `swizzled`;
-the middle is rounded to the same within the call.
+Experts, gates and the answer are those of cutlass_moe; weights, biases and swiglu are those of `_mx_experts`,
+with zeros up to a multiple of 128. x comes as e4m3 with a power of two for each 32 columns, these scales
+`swizzled`; the middle is rounded to the same within the call.
 
 TOLERANCE: the middle is rounded to bfloat16 before it is rounded to e4m3: 1.7e-2 a row, 3e-2 for the worst of
 thousands. Missed: a middle that was not rounded to e4m3 (3e-2), single groups of 32. Seen: scales in another
@@ -12,7 +12,7 @@ Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu
 
 from typing import Any
 
-from . import _block_scales, _cutlass, _draw, _experts, _fp4, _layouts, _mx_experts, _routing, _shapes
+from . import _block_scales, _cutlass, _draw, _experts, _fp4, _layouts, _mx, _mx_experts, _routing, _shapes
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
@@ -75,7 +75,7 @@ def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     x = inputs["x"]
     scales = _block_scales.ordered(inputs["x_scales"], len(x), x.shape[1] // _fp4.GROUP, "swizzled")
-    layer = _mx_experts.layer(inputs, _mx_experts.rounded_to_fp8)
+    layer = _mx_experts.layer(inputs, _mx.rounded_to_fp8)
     return _cutlass.answer(inputs, _mx_experts.of_fp8_rows(x, scales), layer)
 
 

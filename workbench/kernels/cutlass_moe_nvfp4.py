@@ -1,12 +1,12 @@
-"""A whole expert layer in one call on SM100 and later, in nvfp4: weights, x and the middle, as in `_nvfp4_experts`.
+"""A whole expert layer in one call on SM100 and later: weights, x and the middle in nvfp4 of `_nvfp4_experts`.
 
-Experts, gates and the answer are those of cutlass_moe. x comes quantized, its scales `swizzled` or, as after an
-all-gather, `linear` (the case key `scales`); the middle is quantized within the call.
+Experts, gates and the answer are those of cutlass_moe. x comes quantized, its scales `swizzled` or, as after
+an all-gather, `linear` (the case key `scales`); the middle is quantized within the call.
 
-TOLERANCE: the middle is rounded to bfloat16 before it is quantized, so that a few codes and scales go to the other
-neighbour: 2.6e-2 a row, and 9e-2 for the worst of thousands, in which few values weigh most. Missed: a middle that
-was not quantized at all (9e-2), single groups of 16. Seen: scales in another order, swapped halves of a byte,
-another expert's global scale or weights, a middle that was not scaled back.
+TOLERANCE: the middle is rounded to bfloat16 before it is quantized, so that a few codes and scales go to the
+other neighbour: 2.6e-2 a row, and 9e-2 for the worst of thousands, in which few values weigh most. Missed: a
+middle that was not quantized at all (9e-2), single groups of 16. Seen: scales in another order, swapped
+halves of a byte, another expert's global scale or weights, a middle that was not scaled back.
 Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu.
 """
 

@@ -1,13 +1,14 @@
 """Routing and a whole expert layer in one call of trtllm-gen, on SM100 and SM103, in nvfp4 as in `_nvfp4_experts`.
 
-The scales of x are linear; `scale_shape` hands them over as `rows` [tokens, hidden/16] or `flat`, one dimension.
-`kind` is the routing, told in `_logits`; `ep_size` and `ep_rank` are as in cutlass_moe. The answer is bfloat16
-[tokens, hidden]. The kernels are fetched from the vendor's server, or come with flashinfer_cubin.
+The scales of x are linear; `scale_shape` hands them over as `rows` [tokens, hidden/16] or `flat`, one
+dimension, which the versions from 0.6.8 on refuse. `kind` is the routing, told in `_logits`; `ep_size` and
+`ep_rank` are as in cutlass_moe. The answer is bfloat16 [tokens, hidden]. The kernels are fetched from the
+vendor's server, or come with flashinfer_cubin.
 
-TOLERANCE: gates are rounded to bfloat16 and the middle may be quantized from other bits than ours, as if it had been
-bfloat16: 2.6e-2 a row, 9e-2 for the worst of thousands. Missed: a middle that was not quantized at all (9e-2), single
-groups of 16, the bias of the routing, which is too small to decide. Seen: rows or scales in another order, gate and
-up swapped, a global scale left out, another kind of routing.
+TOLERANCE: gates are rounded to bfloat16 and the middle may be quantized from other bits than ours, as if it
+had been bfloat16: 2.6e-2 a row, 9e-2 for the worst of thousands. Missed: a middle that was not quantized at
+all (9e-2), single groups of 16, the bias of the routing, which is too small to decide. Seen: rows or scales
+in another order, gate and up swapped, a global scale left out, another kind of routing.
 Source: flashinfer/fused_moe/core.py and trtllm_fused_moe_kernel_launcher.cu.
 """
 

@@ -1,21 +1,22 @@
 """Routing and a whole gpt-oss expert layer in one call of trtllm-gen, on SM100 and SM103: mxfp4 weights.
 
-Weights, biases and swiglu are those of `_mx_experts`, hidden and intermediate padded with zeros to a multiple of 256
-(2880 to 3072) as callers do. `scheme` is `mxfp8`, x and the middle in e4m3 with a power of two for each 32 columns,
-or `bf16`. The scales of x are linear; `scale_shape` hands them over as `rows` [tokens, hidden/32] or `flat`, as they
-come from mxfp8_quantize. Routing is `renormalize` of `_logits`; `ep_size` and `ep_rank` are as in cutlass_moe.
-The answer is bfloat16 [tokens, hidden]. The kernels are fetched from the vendor's server, or come with
-flashinfer_cubin.
+Weights, biases and swiglu are those of `_mx_experts`, hidden and intermediate padded with zeros to a multiple
+of 256 (2880 to 3072) as callers do. `scheme` is `mxfp8`, x and the middle in e4m3 with a power of two for
+each 32 columns, or `bf16`. The scales of x are linear; `scale_shape` hands them over as `rows` [tokens,
+hidden/32] or `flat`, as they come from mxfp8_quantize, which the versions from 0.6.8 on refuse. Routing is
+`renormalize` of `_logits`; `ep_size` and `ep_rank` are as in cutlass_moe. The answer is bfloat16 [tokens,
+hidden]. The kernels are fetched from the vendor's server, or come with flashinfer_cubin.
 
-TOLERANCE: gates are rounded to bfloat16 and the middle may be rounded from other bits than ours, as if it had been
-bfloat16: 1.7e-2 a row, 3e-2 for the worst of thousands. Missed: a middle that was not rounded to e4m3 (3e-2), single
-groups of 32. Seen: rows, scales or biases in another order, gate and up swapped, a bias, alpha, beta or limit left out.
+TOLERANCE: gates are rounded to bfloat16 and the middle may be rounded from other bits than ours, as if it had
+been bfloat16: 1.7e-2 a row, 3e-2 for the worst of thousands. Missed: a middle that was not rounded to e4m3
+(3e-2), single groups of 32. Seen: rows, scales or biases in another order, gate and up swapped, a bias,
+alpha, beta or limit left out.
 Source: flashinfer/fused_moe/core.py and trtllm_fused_moe_kernel_launcher.cu.
 """
 
 from typing import Any
 
-from . import _draw, _experts, _fp4, _layouts, _logits, _mx_experts, _shapes, _trtllm
+from . import _draw, _experts, _fp4, _layouts, _logits, _mx, _mx_experts, _shapes, _trtllm
 
 API = "flashinfer.fused_moe.trtllm_fp4_block_scale_moe"
 DEVICES = ("cuda",)
@@ -89,7 +90,7 @@ def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     if scales.shape[1]:
         rows, layer = (
             _mx_experts.of_fp8_rows(x, scales),
-            _mx_experts.layer(inputs, _mx_experts.rounded_to_fp8),
+            _mx_experts.layer(inputs, _mx.rounded_to_fp8),
         )
     else:
         rows, layer = x.float(), _mx_experts.layer(inputs, lambda middle: middle)
