@@ -73,11 +73,12 @@ def test_what_is_not_there_is_said(tmp_path, text):
     assert "dial" in repr(trust.made(Results())) and "A/A" in repr(trust.possible(Results()))
 
 
-def test_what_the_tool_takes_is_shown_as_it_was_stored(tmp_path):
-    file = tmp_path / "cost.json"
-    rows = [{"what": "<b>quick</b>", "trials": 138, "visits": 216, "wall_s": 44.58, "goal": "60 s"}, "no row"]
-    file.write_text(json.dumps({"gpu": "a card", "date": "a day", "rows": rows}))
-    shown = trust.cost(file)
-    assert shown.rows == (("<b>quick</b>", "138", "216", "44.58", "-", "60 s"),)
-    assert "<b>quick" not in shown._repr_html_()
-    assert "benchmarks/isolated.py" in repr(trust.cost(tmp_path / "none.json"))
+def test_what_the_tool_takes_is_shown_as_it_was_printed(tmp_path):
+    summary = {"planned": 138, "outcomes": {"ok": 156, "wrong": 48, "not_run": 12}, "wall_s": 44.58}
+    (tmp_path / "quick<b>.json").write_text(json.dumps(summary))
+    (tmp_path / "isolated.json").write_text('{"wall_s": {"plain": [16.4]}, "ratio": 1.125}')
+    (tmp_path / "torn.json").write_text('{"wall_s": 4')
+    shown = trust.cost(tmp_path)
+    assert shown.rows == (("isolated", "-", "-", "-", "1.125"), ("quick<b>", "138", "216", "44.6", "-"))
+    assert "quick<b>" not in shown._repr_html_()
+    assert "benchmarks/isolated.py" in repr(trust.cost(tmp_path / "none"))

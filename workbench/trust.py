@@ -10,7 +10,7 @@ from typing import Any
 from workbench.comparison import DEFAULT, Direction, Seen, Side, compare, found_rates, power, sides
 from workbench.results import Results
 from workbench.showing.shown import Shown
-from workbench.untrusted import number, plain
+from workbench.untrusted import number, plain, whole
 
 CLOCK = "by the GPU's clock"
 TIMERS = (
@@ -32,29 +32,44 @@ def truth(file: str | Path) -> Shown:
     return Shown(words, ("call", CLOCK, *TIMERS), rows)
 
 
-def cost(file: str | Path) -> Shown:
-    """What the tool itself takes, from a stored list of runs; seconds of whole commands, or a ratio of them."""
-    empty = f"No {Path(file).name}: `python benchmarks/isolated.py` measures it on a machine with a GPU."
-    stored = _stored(file)
-    if not stored:
-        return Shown("", (), (), empty)
-    names = ("what", "trials", "visits", "wall_s", "ratio", "goal")
-    rows = tuple(tuple(_plain(row.get(name)) for name in names) for row in stored["rows"])
-    words = f"{plain(stored.get('gpu', ''))}, {plain(stored.get('date', ''))}: one sitting on one card"
-    return Shown(words, ("what", "trials", "visits", "wall time in s", "ratio", "goal"), rows)
+def cost(folder: str | Path) -> Shown:
+    """What the tool itself takes, as `run --json` and benchmarks/isolated.py print it: a row for each such file."""
+    empty = (
+        "No such summary is stored: `workbench run --json` and `python benchmarks/isolated.py` print them."
+    )
+    found = {file.stem: _object(file) for file in sorted(Path(folder).glob("*.json"))}
+    rows = tuple((plain(name), *entries) for name, facts in found.items() if (entries := _taken(facts)))
+    heads = ("what", "trials", "attempts", "wall time in s", "ratio")
+    return Shown("What runs took, as they said it themselves", heads, rows, empty)
 
 
-def _plain(value: Any) -> str:
-    return "-" if value in (None, "") else plain(value)
+def _taken(facts: dict[str, Any]) -> tuple[str, ...]:
+    """Trials, attempts, seconds, ratio; nothing where it is neither summary nor ratio."""
+    wall_s, ratio = number(facts, "wall_s"), number(facts, "ratio")
+    if ratio is not None:
+        return ("-", "-", "-", f"{ratio:.3f}")
+    if wall_s is None:
+        return ()
+    outcomes = facts.get("outcomes")
+    attempts = sum(whole(each) or 0 for each in outcomes.values()) if isinstance(outcomes, dict) else 0
+    return (plain(facts.get("planned", "-")), str(attempts), f"{wall_s:.1f}", "-")
+
+
+def _object(file: Path) -> dict[str, Any]:
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
 
 
 def _stored(file: str | Path) -> dict[str, Any]:
     """An object with a list `rows` of objects; empty where the file is not that."""
-    try:
-        stored = json.loads(Path(file).read_text(encoding="utf-8"))
-        return {**stored, "rows": [row for row in stored["rows"] if isinstance(row, dict)]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+    stored = _object(Path(file))
+    rows = stored.get("rows")
+    return (
+        {**stored, "rows": [row for row in rows if isinstance(row, dict)]} if isinstance(rows, list) else {}
+    )
 
 
 def _us(row: dict[str, Any], name: str) -> str:

@@ -61,17 +61,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
     add("--no-build", action="store_true", help="compile no module of FlashInfer; as for every --bundle")
+    _calls(add)
     _how(add)
 
 
-def _how(add: Any) -> None:
-    """How the planned trials are run."""
+def _calls(add: Any) -> None:
+    """How each trial is called and timed."""
     add(
         "--mode",
         action="append",
         default=[],
-        help="eager or graph (again for more; default: both); fenced or fenced_start stop the first read or write "
-        "past the end, or before the start, of a tensor; sanitized runs under compute-sanitizer; these time nothing",
+        help="eager or graph (again for more; default: both); piecewise: a ladder of graphs in one memory pool; "
+        "eager+tuned, graph+tuned: FlashInfer's autotuner chooses first. Not timed: fenced, fenced_start, "
+        "piecewise+fenced (stop the first read or write past the end, or before the start, of a tensor), sanitized "
+        "(under compute-sanitizer), compiled (see --sm)",
     )
     add(
         "--sm",
@@ -79,14 +82,6 @@ def _how(add: Any) -> None:
         default=[],
         metavar="SM",
         help="compile for this family, such as 120, and run nothing; no GPU is needed (again for more)",
-    )
-    add("--results", default="results/local", metavar="DIR", help="default: results/local")
-    add(
-        "--gpu",
-        type=int,
-        default=0,
-        metavar="INDEX",
-        help="which GPU, by index (default: 0); several ranks take the next ones too",
     )
     add(
         "--effort", choices=("quick", "default", "thorough"), default="default", help="how long each is timed"
@@ -109,6 +104,18 @@ def _how(add: Any) -> None:
         choices=("memcheck", "racecheck", "initcheck"),
         default="memcheck",
         help="what the mode sanitized looks for (compute-sanitizer; default: memcheck)",
+    )
+
+
+def _how(add: Any) -> None:
+    """How the run goes, and where it is stored."""
+    add("--results", default="results/local", metavar="DIR", help="default: results/local")
+    add(
+        "--gpu",
+        type=int,
+        default=0,
+        metavar="INDEX",
+        help="which GPU, by index (default: 0); several ranks take the next ones too",
     )
     add("--no-reruns", action="store_true", help="no further attempts at what has crashed, to say where")
     add("--limit", action="append", default=[], metavar="STAGE=SECONDS", help="such as build=600")

@@ -22,14 +22,6 @@ def draw(source: Any, experts: int, columns: int, width: int, std: float) -> tup
     return packed, exponents
 
 
-def gates(source: Any, tokens: int, top_k: int) -> Any:
-    """Float32 [tokens, top_k]: what each choice counts for; they sum to one, and none is slight."""
-    import torch
-
-    drawn = 0.5 + torch.rand((tokens, top_k), generator=source, device=source.device)
-    return drawn / drawn.sum(dim=-1, keepdim=True)
-
-
 def padded(exponents: Any) -> Any:
     """The groups along the last dimension as a multiple of four; the new ones belong to no weight."""
     import torch

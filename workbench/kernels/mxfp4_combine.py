@@ -17,7 +17,7 @@ Source: triton_kernels/matmul_ogs.py (matmul.py and reduce.py in later copies).
 import importlib
 from typing import Any
 
-from . import _draw, _mxfp4_experts, _routing, _shapes, _triton_kernels
+from . import _draw, _experts, _mxfp4_experts, _routing, _shapes, _triton_kernels
 
 API = "triton_kernels.matmul_ogs.matmul_ogs"
 ALSO = ("triton_kernels.matmul.matmul",)  # what it is called in later copies
@@ -65,7 +65,7 @@ def inputs(
         packed=packed,
         exponents=exponents,
         bias=bias,
-        gates=_mxfp4_experts.gates(source, tokens, top_k),
+        gates=_experts.gates(source, tokens, top_k),
         chosen=_routing.tensor(x.device, tokens, experts, top_k, routing),
         pad_scales=pad_scales,
     )
