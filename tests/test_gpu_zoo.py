@@ -81,12 +81,12 @@ def test_each_fault_is_located(zoo):
 
 @pytest.mark.skipif(coredump.tool("compute-sanitizer") is None, reason="needs compute-sanitizer")
 @pytest.mark.parametrize(
-    ("how", "checker", "side"),
-    [("right", "memcheck", ""), ("reads_after", "memcheck", "after"), ("reads_before", "memcheck", "before"),
-     ("reads_unwritten", "initcheck", "inside")],
+    ("how", "mode", "side"),
+    [("right", "sanitized", ""), ("reads_after", "sanitized", "after"), ("reads_before", "sanitized", "before"),
+     ("reads_unwritten", "sanitized+initcheck", "inside")],
 )  # fmt: skip
-def test_what_a_plain_run_does_not_see_is_found_by_the_sanitizer(how, checker, side, tmp_path):
-    _, (attempt,) = run(planned(how, "sanitized"), tmp_path, sanitizer=checker)
+def test_what_a_plain_run_does_not_see_is_found_by_the_sanitizer(how, mode, side, tmp_path):
+    _, (attempt,) = run(planned(how, mode), tmp_path)
     findings = attempt.forensic["sanitizer"]["findings"]
     if not side:
         assert (str(attempt.outcome), findings) == ("ok", []), attempt.detail
@@ -97,3 +97,13 @@ def test_what_a_plain_run_does_not_see_is_found_by_the_sanitizer(how, checker, s
     assert (finding["tensor"], attempt.reason) == ("spare", reason)  # the name that the call holds it by
     if side == "after":
         assert (finding["distance_bytes"], finding["of_bytes"]) == (1, 4096)
+
+
+@pytest.mark.skipif(coredump.tool("compute-sanitizer") is None, reason="needs compute-sanitizer")
+def test_a_race_is_found_by_racecheck_alone(tmp_path):
+    _, (attempt,) = run(planned("races", "sanitized+racecheck"), tmp_path)
+    findings = attempt.forensic["sanitizer"]["findings"]
+    assert {(each["kind"], each["kernel"]) for each in findings} == {("race", "zoo_races")}, attempt.detail
+    assert attempt.reason == "undefined_value"
+    _, (attempt,) = run(planned("races", "sanitized"), tmp_path)
+    assert str(attempt.outcome) == "ok", attempt.detail

@@ -272,13 +272,11 @@ def sanitized(tmp_path, monkeypatch):
     """Runs a kernel on the CPU under the fake, which closes every pipe but the standard ones."""
     put_on_path(tmp_path / "bin", monkeypatch, compute_sanitizer=SANITIZER)
 
-    def run(report, how="right", **options):
+    def run(report, how="right", mode="sanitized", **options):
         monkeypatch.setenv("FAKE_REPORT", report)
         kernel = planning.from_file(ZOO / "misbehaving.py", [{"how": how, "place": 0}])
         here = environments.parse("here", sys.executable)
-        planned = [
-            Planned(Trial(kernel.name, kernel.cases[0], "sanitized", here.name, "cpu"), kernel, here, "cpu")
-        ]
+        planned = [Planned(Trial(kernel.name, kernel.cases[0], mode, here.name, "cpu"), kernel, here, "cpu")]
         options = {"memory_mb": 700, "quiet": True, **options}
         run.summary = runner.run(planned, None, runner.Options(results=tmp_path / "r", **options))
         return list(load(tmp_path / "r"))[-1]
@@ -315,8 +313,8 @@ def test_a_tool_that_leaves_no_report_has_watched_nothing(sanitized):
 def test_another_tool_is_another_question(sanitized):
     sanitized(CLEAN)
     assert sanitized(CLEAN).attempt == 1
-    found = sanitized(CLEAN, sanitizer="initcheck")
-    assert (found.attempt, found.forensic["sanitizer"]["tool"]) == (2, "initcheck")
+    found = sanitized(CLEAN, mode="sanitized+initcheck")
+    assert (found.attempt, found.forensic["sanitizer"]["tool"]) == (1, "initcheck")
 
 
 def test_an_absent_sanitizer_is_named_and_asked_for_again(sanitized, monkeypatch):

@@ -13,7 +13,7 @@ from workbench.environments import Built
 from workbench.judge import Judgement
 from workbench.planning import Planned
 from workbench.reruns import Rerun
-from workbench.results import Outcome
+from workbench.results import SANITIZED, Outcome
 from workbench.untrusted import MESSAGE, plain
 from workbench.workers import Told
 
@@ -31,7 +31,7 @@ ABSENT = (
 
 
 def is_sanitized(planned: Planned) -> bool:
-    return planned.trial.mode == "sanitized" and planned.device is not None
+    return planned.trial.mode in SANITIZED and planned.device is not None
 
 
 def missing(planned: Planned) -> str:
@@ -43,7 +43,7 @@ def missing(planned: Planned) -> str:
 
 def sanitized(crew: "Crew", planned: Planned, built: Built) -> tuple[Told, Judgement]:
     """One attempt under compute-sanitizer; every tensor in an allocation of its own."""
-    checker = crew.options.sanitizer
+    checker = SANITIZED[planned.trial.mode]
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         log = Path(folder) / "report.txt"
         told = crew.alone(

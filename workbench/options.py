@@ -27,7 +27,6 @@ class Options:
     arms: int = 1  # of each environment; two are an A/A comparison of it with itself
     generations: int | None = None  # processes a side; None: what the effort says
     l2: str = "cold"
-    sanitizer: str = "memcheck"  # what the mode `sanitized` looks for
     reruns: bool = True  # further attempts at what has crashed, to say where
     purpose: str = ""  # why these attempts are made beyond a plan: they are stored as reruns and do not count
     part: str = ""  # a folder below `results` for the lines of this run alone, where other nodes write, too

@@ -22,7 +22,7 @@ def planned(results: Results) -> Results:
 
 
 def forensic(results: Results) -> Results:
-    """Attempts in a forensic mode: fenced, fenced_start, sanitized."""
+    """Attempts in a forensic mode: see `results.FORENSIC_MODES`."""
     return _only(results, is_forensic)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.reasons.evidence import gather
 from workbench.reasons.faults import FAULTS
 from workbench.reasons.signs import first
-from workbench.results import Outcome, Result
+from workbench.results import SANITIZED, Outcome, Result
 
 FENCED = {"fenced": "end", "fenced_start": "start", "piecewise+fenced": "end"}
 MOST_NARROWED = 8
@@ -37,7 +37,7 @@ def owed(attempts: Sequence[Result], device: str | None) -> list[Rerun]:
     if device != "cuda" or not places:
         return []
     planned, since = attempts[places[-1]], [each for each in attempts[places[-1] + 1 :] if each.rerun]
-    if planned.trial.mode == "sanitized" or not faulted(planned):
+    if planned.trial.mode in SANITIZED or not faulted(planned):
         return []
     located = [] if any(each.rerun == "located" for each in since) else [Rerun("located")]
     return [*located, *_narrowed(planned, since)]

@@ -12,8 +12,12 @@ from typing import Any, TypeVar
 SCHEMA = 1
 Found = TypeVar("Found")
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
+# Mode -> the tool of compute-sanitizer under which it runs.
+SANITIZED = {
+    "sanitized": "memcheck", "sanitized+initcheck": "initcheck", "sanitized+racecheck": "racecheck",
+}  # fmt: skip
 # For latent faults: never timed.
-FORENSIC_MODES = ("fenced", "fenced_start", "piecewise+fenced", "sanitized")
+FORENSIC_MODES = ("fenced", "fenced_start", "piecewise+fenced", *SANITIZED)
 # Asked for by name; stored results may know others.
 MORE_MODES = ("eager+tuned", "graph+tuned", "piecewise", *FORENSIC_MODES, "compiled")
 

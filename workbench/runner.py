@@ -124,14 +124,7 @@ class Run:
         return todo
 
     def _is_done(self, planned: Planned) -> bool:
-        """Whether it has an attempt; a sanitized one is of one tool, and another tool looks for something else."""
-        made = [each for each in self.attempts[self._planned_key(planned)] if each.attempt > 0]
-        if planned.trial.mode != "sanitized":
-            return bool(made)
-        reports = [each.forensic.get("sanitizer") for each in made]
-        return any(
-            not isinstance(each, dict) or each.get("tool") == self.options.sanitizer for each in reports
-        )
+        return any(each.attempt > 0 for each in self.attempts[self._planned_key(planned)])
 
     @staticmethod
     def _key(result: Result) -> Key:

@@ -11,6 +11,7 @@ N = 1024
 HOWS = (
     "right", "illegal_address", "misaligned", "asserts", "out_of_memory", "endless",
     "illegal_in_capture", "synchronizes", "illegal_in_replay", "reads_after", "reads_before", "reads_unwritten",
+    "races",
 )  # fmt: skip
 CASES = [dict(how=how, place=place) for how in HOWS for place in ((0, 1, 2) if how == "right" else (0,))]
 
@@ -45,6 +46,8 @@ def prepare(function, inputs):
             low.fill_(1)
         _host_side(how, calls)
         kernel[(1,)](x, low, shift, spare, past, out, N=N)
+        if how == "races":
+            _racing()[(1,)](scratch, N=N)
         return out[:N]
 
     call.outputs = [out]
@@ -88,3 +91,25 @@ def _kernel():
         tl.store(out + N, tl.load(more))
 
     return zoo_reads
+
+
+def _racing():
+    global tl
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def zoo_races(out, N: tl.constexpr):
+        """All threads write one word of shared memory and read it back, and nobody waits."""
+        lanes = tl.arange(0, N)
+        last = tl.inline_asm_elementwise(
+            """{
+                .shared .align 4 .b32 spot;
+                st.volatile.shared.b32 [spot], $1;
+                ld.volatile.shared.b32 $0, [spot];
+            }""",
+            "=r,r", [lanes], dtype=tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
+        tl.store(out + lanes, last.to(tl.float32))
+
+    return zoo_races

@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --environment sglang==0.5.12
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
-  workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --mode sanitized --sanitizer initcheck
+  workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --mode sanitized+initcheck
   workbench run --bundle plan.zip --results out      # a plan and all it needs, from `workbench bundle`
   workbench run --kernel allreduce_fusion --environment 'flashinfer==0.6.10.post1 cuda-tile==1.7.0'     # 2 GPUs or more
   workbench run --interleave --arms 2 --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
@@ -73,8 +73,8 @@ def _calls(add: Any) -> None:
         default=[],
         help="eager or graph (again for more; default: both); piecewise: a ladder of graphs in one memory pool; "
         "eager+tuned, graph+tuned: FlashInfer's autotuner chooses first. Not timed: fenced, fenced_start, "
-        "piecewise+fenced (stop the first read or write past the end, or before the start, of a tensor), sanitized "
-        "(under compute-sanitizer), compiled (see --sm)",
+        "piecewise+fenced (stop the first read or write past the end, or before the start, of a tensor), sanitized, "
+        "sanitized+initcheck, sanitized+racecheck (under compute-sanitizer), compiled (see --sm)",
     )
     add(
         "--sm",
@@ -99,12 +99,6 @@ def _calls(add: Any) -> None:
         help="processes a side (default: 1 quick, 5 default, 12 thorough)",
     )
     add("--l2", choices=("cold", "warm"), default="cold", help="the L2 cache before each timed call")
-    add(
-        "--sanitizer",
-        choices=("memcheck", "racecheck", "initcheck"),
-        default="memcheck",
-        help="what the mode sanitized looks for (compute-sanitizer; default: memcheck)",
-    )
 
 
 def _how(add: Any) -> None:
@@ -235,7 +229,6 @@ def _options(options: argparse.Namespace) -> Any:
         arms=_count(options.arms, "--arms"),
         generations=_count(options.generations, "--generations") if options.generations is not None else None,
         l2=options.l2,
-        sanitizer=options.sanitizer,
         reruns=not options.no_reruns,
     )
 

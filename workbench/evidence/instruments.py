@@ -1,7 +1,7 @@
 """Kernels of our own that fail in known ways: does a fence stop them, and does a run survive them?"""
 
 from workbench.evidence.facts import fault
-from workbench.results import Result, Results, Standing, Trial
+from workbench.results import SANITIZED, Result, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import chip
 from workbench.showing.shown import Shown
@@ -44,7 +44,7 @@ def zoo(results: Results) -> Shown:
         for trial, standing in found.trials().items()
     ]  # fmt: skip
     heads = ("it", "mode", "it ended", "stage", "GPU kernel")
-    ordered = tuple(sorted(rows, key=lambda row: (row[1] == "sanitized", natural(row[0]))))
+    ordered = tuple(sorted(rows, key=lambda row: (row[1] in SANITIZED, natural(row[0]))))
     return Shown("Faults of our own", heads, ordered, EMPTY.format("pytest tests/test_gpu_zoo.py"), ZOO_NOTE)
 
 

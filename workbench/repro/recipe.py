@@ -9,8 +9,7 @@ from typing import Any
 
 from workbench.environments.requirement import CARRIED, COMPONENT, DONOR
 from workbench.forensics import PADDING
-from workbench.results import Result
-from workbench.sanitizer import TOOLS
+from workbench.results import SANITIZED, Result
 from workbench.untrusted import part
 
 BENEATH = ("torch", "triton", "numpy")  # of what was inherited, what a kernel computes with
@@ -29,7 +28,7 @@ def environment(result: Result) -> list[str]:
 
 
 def running(result: Result, file: str) -> str:
-    if result.trial.mode != "sanitized":
+    if result.trial.mode not in SANITIZED:
         return f"python {file}"
     variables = [f"{name}={value}" for name, value in SANITIZER_VARIABLES.items()]
     return " ".join([*variables, "compute-sanitizer", *sanitizer_options(result), "python", file])
@@ -37,8 +36,7 @@ def running(result: Result, file: str) -> str:
 
 def sanitizer_options(result: Result) -> list[str]:
     """As the trial was run: the same tool, and bytes of nobody's behind each allocation."""
-    stored = part(result.forensic, "sanitizer", "tool")
-    tool = stored if stored in TOOLS else "memcheck"
+    tool = SANITIZED[result.trial.mode]
     memcheck = ["--report-api-errors", "no", "--padding", str(PADDING)] if tool == "memcheck" else []
     return ["--tool", tool, "--error-exitcode", "1", *memcheck]
 

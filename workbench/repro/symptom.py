@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from workbench.results import Outcome, Result
+from workbench.results import SANITIZED, Outcome, Result
 from workbench.untrusted import steady
 
 MARGIN_S = 10.0  # for a process to start
@@ -43,7 +43,7 @@ def of(result: Result) -> Symptom:
         raise ValueError(f"there is nothing to reproduce: {NOTHING_TO_TRY[result.outcome]}")
     if result.outcome == Outcome.HUNG:
         return Symptom(("not done after",), ends=True, limit_s=_limit_s(result))
-    if result.trial.mode == "sanitized":
+    if result.trial.mode in SANITIZED:
         return Symptom(("CUDA error",))  # the tool ends the context after a finding, and counts by itself
     if result.outcome in (Outcome.WRONG, Outcome.OK):
         return Symptom(("wrong:",))

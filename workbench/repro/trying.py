@@ -16,7 +16,7 @@ from workbench.coredump import tool
 from workbench.environments import BuildError, Built, Environment
 from workbench.forensics import ABSENT
 from workbench.repro import recipe
-from workbench.results import Result
+from workbench.results import SANITIZED, Result
 from workbench.untrusted import part, plain
 
 REPRODUCED, NOT_REPRODUCED, NOT_TRIED = "reproduced", "not reproduced", "not tried"
@@ -79,18 +79,20 @@ def why_not(result: Result, gpu: gpus.Gpu | None) -> str:
         return f"no GPU of the family {family} here" if family != "unknown" else "no such GPU here"
     if any("built ahead" in mark for mark in result.marks):
         return "it needs a module that was built ahead, which a file cannot bring"
-    return ABSENT if result.trial.mode == "sanitized" and tool("compute-sanitizer") is None else ""
+    return ABSENT if result.trial.mode in SANITIZED and tool("compute-sanitizer") is None else ""
 
 
 def _command(result: Result, built: Built, file: Path) -> list[str]:
-    checked = [str(tool("compute-sanitizer")), *recipe.sanitizer_options(result)]
-    return [*(checked if result.trial.mode == "sanitized" else []), str(built.python), "-I", str(file)]
+    plain = [str(built.python), "-I", str(file)]
+    if result.trial.mode not in SANITIZED:
+        return plain
+    return [str(tool("compute-sanitizer")), *recipe.sanitizer_options(result), *plain]
 
 
 def _variables(result: Result, built: Built, gpu: gpus.Gpu | None) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     chosen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
-    more = recipe.SANITIZER_VARIABLES if result.trial.mode == "sanitized" else {}
+    more = recipe.SANITIZER_VARIABLES if result.trial.mode in SANITIZED else {}
     return {**kept, **chosen, **built.variables, **more}
 
 
@@ -117,7 +119,7 @@ def _judged(code: int, said: str, result: Result, built: Built) -> Tried:
     """The exit code counts only with the words for it: Python itself ends with 1 after many a mishap."""
     where = f"{datetime.now(UTC):%Y-%m-%d}, {_contents(result, built)}"
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
-    pattern = FINDING if result.trial.mode == "sanitized" else SEEN
+    pattern = FINDING if result.trial.mode in SANITIZED else SEEN
     seen = next((line for line in reversed(lines) if pattern.search(line)), "")
     if code == 1 and seen:
         return Tried(REPRODUCED, f"{where}; {plain(seen.removeprefix('reproduced: '), SHOWN)}")

@@ -3,7 +3,7 @@
 from .finding import Finding, findings
 from .judging import gravest, judged
 from .placing import placed
-from .report import TOOLS, blind, errors
+from .report import blind, errors
 from .words import says
 
-__all__ = ["TOOLS", "Finding", "blind", "errors", "findings", "gravest", "judged", "placed", "says"]
+__all__ = ["Finding", "blind", "errors", "findings", "gravest", "judged", "placed", "says"]

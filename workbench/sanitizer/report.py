@@ -7,7 +7,6 @@ import re
 
 from workbench.untrusted import MESSAGE, plain
 
-TOOLS = ("memcheck", "racecheck", "initcheck")
 MOST_TEXT, LONGEST_BLOCK, LONGEST_LINE = 4_000_000, 16_000, 4_000  # characters
 MOST_BLOCKS = 5_000
 

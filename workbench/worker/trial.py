@@ -157,7 +157,8 @@ def ready(command, kernel, function, stage, tell):
     call = prepared(kernel, function, inputs)
     if fence.edge(command):
         call = fence.behind(command, kernel, call, inputs, tell_and_keep, Stopped)
-    if mode == "sanitized":
+    sanitized = mode.partition("+")[0] == "sanitized"
+    if sanitized:
         tell_and_keep(tensors=named.places(call, inputs))
     if tuning.wanted(mode):
         tuning.tuned(call, stage, tell_and_keep, Stopped)
@@ -167,7 +168,7 @@ def ready(command, kernel, function, stage, tell):
     values.synchronize(command["device"])
     sizes = [values.size(each) for each in written]
     del written
-    if mode in ("eager", "fenced", "fenced_start", "sanitized"):
+    if sanitized or mode in ("eager", "fenced", "fenced_start"):
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
@@ -175,7 +176,7 @@ def ready(command, kernel, function, stage, tell):
         timed = piecewise.captured(kernel, function, inputs, case, stage, tell_and_keep)
     else:
         raise Stopped("not_run", f"this workbench has no mode {mode!r}")
-    untimed = fence.edge(command) or mode == "sanitized"
+    untimed = fence.edge(command) or sanitized
     return None if untimed else timed, told, (call, inputs)
 
 
