@@ -101,6 +101,19 @@ def test_a_generation_starts_side_by_side_before_anything_is_timed(by_turns, mon
     assert [each.outcome for each in found] == [Outcome.OK] * 2 * 2 * 2
 
 
+@pytest.mark.slow
+def test_sides_that_memory_does_not_hold_together_go_one_after_the_other_and_it_is_said(
+    by_turns, tmp_path, capsys
+):
+    found = by_turns("only_one", [{"memory": str(tmp_path / "memory")}], generations=1, quiet=False)
+    assert [each.arm + str(each.visit) for each in found] == ["a1", "b1", "b2", "a2"]
+    assert {str(each.outcome) for each in found} == {"ok"}
+    assert [interleaving.ALONE in each.marks for each in found] == [False, True, True, True]
+    assert capsys.readouterr().err.count(interleaving.NO_ROOM) == 1
+    (change,) = compare(Results(tuple(found)), Side(HERE.name, "a"), Side(HERE.name, "b"))
+    assert interleaving.ALONE in change.reasons
+
+
 LEAVES = """
 import os, sys
 from math import sqrt

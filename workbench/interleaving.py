@@ -13,6 +13,7 @@ from workbench.planning import Planned
 GENERATIONS: Mapping[str, int] = {"quick": 1, "default": 5, "thorough": 12}
 """Processes a side by effort: what the comparison's rule of the same name asks for."""
 ALONE = "one after the other"  # the mark of visits that could not be interleaved: memory did not hold both
+NO_ROOM = f"memory does not hold all sides at once: {ALONE}, so that drift does not cancel"
 
 
 @dataclass(frozen=True)

@@ -236,6 +236,7 @@ class Run:
                 told, judgement = self._visit(planned, visit, marks)
                 if judgement.reason == "oom" and self.crew.close_others(place):
                     marks = (interleaving.ALONE,)
+                    self.progress.say(f"{_words(planned.trial)}: {interleaving.NO_ROOM}")
                     told, judgement = self._visit(planned, visit, marks)
             except PutOff as why:
                 self._put_off(planned, str(why))
