@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
@@ -28,6 +29,15 @@ def read_json(text: bytes | str) -> Any:
         raise ValueError("nested too deeply (recursion)") from None
     _check_depth(found, DEEPEST)
     return found
+
+
+def object_in(file: Path) -> dict[str, Any]:
+    """The object that a file holds; an empty one where there is no file, or something else in it."""
+    try:
+        found = read_json(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,35 +1,32 @@
-"""How far the stopwatch and its rule can be trusted: the tables of the page on measuring."""
+"""How far the rule behind a comparison can be trusted, and what it costs: for the page on measuring."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from workbench.comparison import DEFAULT, Direction, Seen, Side, compare, found_rates, power, sides
+from workbench.comparison import (
+    DEFAULT,
+    RULES,
+    Direction,
+    Rule,
+    Seen,
+    Side,
+    compare,
+    found_rates,
+    power,
+    sides,
+)
 from workbench.results import Results
+from workbench.showing import rates
+from workbench.showing.plot import Plot
 from workbench.showing.shown import Shown
+from workbench.strict_json import object_in
 from workbench.untrusted import number, plain, whole
 
-CLOCK = "by the GPU's clock"
-TIMERS = (
-    "ours", "ours: events", "cuda-bench (nvbench)", "ncu", "triton do_bench", "triton do_bench_cudagraph",
-    "flashinfer bench_gpu_time",
-)  # fmt: skip
-
-
-def truth(file: str | Path) -> Shown:
-    """Every timer on the same calls in one sitting, from what `benchmarks/truth.py` wrote; microseconds."""
-    empty = f"No {Path(file).name}: `python benchmarks/truth.py` makes one on a machine with a GPU."
-    stored = _stored(file)
-    if not stored:
-        return Shown("", (), (), empty)
-    rows = tuple(
-        (plain(row.get("call", "")), *(_us(row, name) for name in (CLOCK, *TIMERS))) for row in stored["rows"]
-    )
-    words = f"{plain(stored.get('gpu', ''))}, {plain(stored.get('date', ''))}: medians in us; - where none was taken"
-    return Shown(words, ("call", CLOCK, *TIMERS), rows)
+COUNTS = (3, 4, 5, 6, 8, 10, 12)  # processes a side
+DRAWS = 400  # of each, from the processes there are
 
 
 def cost(folder: str | Path) -> Shown:
@@ -37,7 +34,7 @@ def cost(folder: str | Path) -> Shown:
     empty = (
         "No such summary is stored: `workbench run --json` and `python benchmarks/isolated.py` print them."
     )
-    found = {file.stem: _object(file) for file in sorted(Path(folder).glob("*.json"))}
+    found = {file.stem: object_in(file) for file in sorted(Path(folder).glob("*.json"))}
     rows = tuple((plain(name), *entries) for name, facts in found.items() if (entries := _taken(facts)))
     heads = ("what", "trials", "attempts", "wall time in s", "ratio")
     return Shown("What runs took, as they said it themselves", heads, rows, empty)
@@ -53,28 +50,6 @@ def _taken(facts: dict[str, Any]) -> tuple[str, ...]:
     outcomes = facts.get("outcomes")
     attempts = sum(whole(each) or 0 for each in outcomes.values()) if isinstance(outcomes, dict) else 0
     return (plain(facts.get("planned", "-")), str(attempts), f"{wall_s:.1f}", "-")
-
-
-def _object(file: Path) -> dict[str, Any]:
-    try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}
-
-
-def _stored(file: str | Path) -> dict[str, Any]:
-    """An object with a list `rows` of objects; empty where the file is not that."""
-    stored = _object(Path(file))
-    rows = stored.get("rows")
-    return (
-        {**stored, "rows": [row for row in rows if isinstance(row, dict)]} if isinstance(rows, list) else {}
-    )
-
-
-def _us(row: dict[str, Any], name: str) -> str:
-    value = number(row, name)
-    return f"{value:.4g}" if value is not None else "-"
 
 
 def equal_sides(results: Results) -> Shown:
@@ -118,28 +93,30 @@ def bound(results: Results) -> Shown:
     return Shown("", (), (), f"{words}." if changes else "No A/A run is stored.")
 
 
-def made(results: Results) -> Shown:
-    """How often a change that a dial really made gets its word, by processes a side."""
-    return _rates(found_rates, results, "A change that was made, as the default rule finds it")
+def made(results: Results) -> Plot | Shown:
+    """How often a change that a dial really made is told, by processes a side and rule."""
+    return _rates(
+        results,
+        "A change that was really made",
+        lambda rule, counts: found_rates(results, processes=counts, rule=rule, draws=DRAWS),
+    )
 
 
-def possible(results: Results) -> Shown:
+def possible(results: Results) -> Plot | Shown:
     """The same of any change, added to the noise between the processes of these results."""
     return _rates(
-        lambda found: power(found, draws=400), results, "A change as the default rule would find it"
+        results,
+        "A change added to the noise of all trials",
+        lambda rule, counts: power(results, processes=counts, rule=rule, draws=DRAWS),
     )
 
 
-def _rates(rates: Callable[[Results], Sequence[Seen]], results: Results, words: str) -> Shown:
+def _rates(results: Results, title: str, of: Callable[[Rule, Sequence[int]], Sequence[Seen]]) -> Plot | Shown:
+    counts = {rule.name: COUNTS if rule == DEFAULT else (rule.processes,) for rule in RULES.values()}
+    gpus = ", ".join(sorted({plain(result.trial.gpu, 40) for result in results}))
     try:
-        points = rates(results)
+        return rates.plot(
+            f"{title}, {gpus}", rates.Rates({name: of(RULES[name], each) for name, each in counts.items()})
+        )
     except ValueError as problem:
         return Shown("", (), (), f"Nothing to tell it from: {problem}.")
-    rows = tuple(
-        (f"{each.effect:+.2%}", str(each.processes), str(each.draws), f"{each.slower:.0%}", f"{each.faster:.0%}",
-         f"{each.same:.0%}", f"{each.ambiguous:.0%}")
-        for each in points if each.draws
-    )  # fmt: skip
-    return Shown(
-        words, ("change", "processes a side", "draws", "SLOWER", "FASTER", "SAME", "AMBIGUOUS"), rows
-    )

@@ -53,7 +53,8 @@ def _seen(
     said = [_word(chosen.choice(enough), step, count, rule, chosen) for _ in range(draws if enough else 0)]
     shares = {word.name.lower(): said.count(word) / max(1, len(said)) for word in Direction}
     effect = fmean(fmean(each[step]) - fmean(each[0.0]) for each in groups if step in each)
-    return Seen(math.expm1(effect), count, len(said), **shares)
+    apart = sum(min(len(each[step]), len(each[0.0])) // count for each in enough)
+    return Seen(step, math.expm1(effect), count, apart, len(said), **shares)
 
 
 def _word(group: Figures, step: float, count: int, rule: Rule, chosen: random.Random) -> Direction:

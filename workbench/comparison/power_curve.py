@@ -20,15 +20,31 @@ PROCESSES = (3, 5, 8, 12)
 
 @dataclass(frozen=True)
 class Seen:
-    """Shares of `draws` comparisons. `effect` is a share added to the time of the second side."""
+    """Shares of `draws` comparisons. `effect` is a share added to the time of the second side, `planted` what was
+    asked for; `independent` is how many of the comparisons can be made of different processes."""
 
+    planted: float
     effect: float
     processes: int
+    independent: int
     draws: int
     faster: float
     slower: float
     same: float
     ambiguous: float
+
+    @property
+    def found(self) -> float:
+        """The share of SLOWER; where nothing was planted, of both words, which are false there."""
+        return self.slower if self.planted else self.slower + self.faster
+
+    def interval(self) -> tuple[float, float]:
+        """Of `found`, with 95 % (Clopper-Pearson), as known from the independent comparisons alone."""
+        from scipy.special import betaincinv
+
+        hits, misses = self.found * self.independent, (1 - self.found) * self.independent
+        low = float(betaincinv(hits, misses + 1, 0.025)) if hits > 0 else 0.0
+        return low, float(betaincinv(hits + 1, misses, 0.975)) if misses > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +90,8 @@ def curve(
         for count in processes:
             said = [_word(chosen.choice(found), effect, count, rule, family, chosen) for _ in range(draws)]
             shares = {word.name.lower(): said.count(word) / draws for word in Direction}
-            points.append(Seen(effect, count, draws, **shares))
+            apart = sum(len(pool.apart) // (2 * count) for pool in found)
+            points.append(Seen(effect, effect, count, apart, draws, **shares))
     return points
 
 
