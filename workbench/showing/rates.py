@@ -86,7 +86,7 @@ def drawn(title: str, rates: Rates) -> "Figure":
     axes.set(ylim=(-0.04, 1.13), xlim=(0.4, 13), xticks=range(1, 13), yticks=[0, 0.25, 0.5, 0.75, 1])
     axes.set_yticklabels(["0", "25", "50", "75", "100"])
     axes.set_xlabel("processes a side", fontsize=10)
-    axes.set_ylabel("told FASTER or SLOWER, %", fontsize=10)
+    axes.set_ylabel("told SLOWER (at +0%: either), %", fontsize=10)
     picture.legend(loc="outside lower left", ncols=2, fontsize=10, handlelength=3)
     return picture
 
