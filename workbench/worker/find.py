@@ -17,7 +17,9 @@ def api(kernel, stage, tell):
     stage("find")
     function = getattr(owner, called.rpartition(".")[2])
     loaded = [each for each in LIBRARIES if each in sys.modules]
-    tell(found={"api": called, "module": _module(function), "signature": signature(function), "loaded": loaded})
+    tell(
+        found={"api": called, "module": _module(function), "signature": signature(function), "loaded": loaded}
+    )
     return function
 
 
