@@ -24,7 +24,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Equal:
-    """Both sides at one tactic, which the tuner picked in `counts` of their processes. No verdict: chance chose them."""
+    """Both sides at one tactic, which the tuner picked in `counts` of their processes; chance chose them: no verdict."""
 
     tactic: str
     ratio: float
