@@ -24,7 +24,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Equal:
-    """Both sides at one tactic, which the tuner picked in `counts` of their processes; chance chose them: no verdict."""
+    """Both sides at one tactic, which the tuner picked in `counts` of their processes; no verdict."""
 
     tactic: str
     ratio: float
