@@ -36,8 +36,18 @@ def test_a_later_name_is_taken_where_the_first_is_gone(
 ) -> None:
     monkeypatch.delitem(sys.modules, "a_library.old")
     assert told(KERNEL) == {"api": "a_library.new.product", "module": "", "signature": "(a)"} | {
-        "module": library["a_library.new"].product.__module__
+        "module": library["a_library.new"].product.__module__,
+        "loaded": told(KERNEL)["loaded"],
     }
+
+
+def test_libraries_that_an_earlier_trial_has_loaded_are_told(
+    library: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "flashinfer", ModuleType("flashinfer"))
+    assert "flashinfer" in told(KERNEL)["loaded"]  # type: ignore[operator]
+    monkeypatch.delitem(sys.modules, "flashinfer")
+    assert "flashinfer" not in told(KERNEL)["loaded"]  # type: ignore[operator]
 
 
 def test_where_none_is_there_the_error_is_that_of_the_first() -> None:

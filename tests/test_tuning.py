@@ -70,6 +70,23 @@ def test_what_was_chosen_is_told_for_each_operation(monkeypatch):
     assert tuner.choose_one is original
 
 
+def test_what_was_tuned_is_forgotten_before_a_default_trial(monkeypatch):
+    tuner = stand_in(monkeypatch)
+
+    def chosen():
+        return tuner.get().choose_one("gemm1", [Runner()])[1]
+
+    tuned(chosen)
+    assert chosen() == 5
+    tuning.forget()
+    assert chosen() == -1
+
+
+def test_nothing_is_forgotten_where_no_autotuner_was_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, "flashinfer.autotuner", raising=False)
+    tuning.forget()
+
+
 def test_a_call_that_asks_nothing_is_not_called_tuned(monkeypatch):
     stand_in(monkeypatch)
     with pytest.raises(trial.Stopped, match="asks the autotuner nothing") as stopped:

@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.comparison.rules import Direction, Rule
 from workbench.comparison.sides import Place, Side
+from workbench.comparison.tunings import Sides as Tunings
 from workbench.results import Trial
 
 
@@ -15,7 +16,8 @@ class Change:
 
     `trial` is that of the second side; times are geometric means over the processes. `low` and `high` bound the
     ratio with 95 %, each trial for itself; `p` is after Holm. `limit` is the margin in use. `more_needed` is
-    for each side: 0 where the word stands, None where no number of processes helps.
+    for each side: 0 where the word stands, None where no number of processes helps. `tuned`: what the processes
+    of each side chose, in a tuned mode.
     """
 
     trial: Trial
@@ -32,6 +34,7 @@ class Change:
     more_needed: int | None
     limit: float
     p: float | None
+    tuned: Tunings = ((), ())
 
 
 @dataclass(frozen=True)

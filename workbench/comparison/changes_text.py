@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from workbench.comparison.rules import EXPLAINED, MOST_MORE, SHORT_US, Direction
+from workbench.comparison.tunings import Tuning, at_equal, by_tactic, middle_us, spread
 from workbench.showing.tables import text_table
 from workbench.showing.timings import rest, said
 from workbench.untrusted import plain
@@ -50,6 +51,29 @@ def _block(kernel: str, group: Sequence["Change"], marks: dict[str, str]) -> Ite
     }
     yield f"{plain(kernel)}  {said(common)}".strip()
     yield text_table(HEADS, [_row(change, common, marks) for change in group])
+    for change in group:
+        yield from _tuned(change, common)
+
+
+def _tuned(change: "Change", common: dict[str, object]) -> Iterator[str]:
+    """What the tunings of each side chose, and both sides at each tactic that both have."""
+    if not any(change.tuned):
+        return
+    yield f"tunings of {rest(change.trial, common)}, {plain(change.trial.mode)}".strip()
+    for word, side in zip(("before", "after "), change.tuned, strict=True):
+        yield f"  {word}  {tuned_side(side)}"
+    for each in at_equal(change.tuned):
+        yield f"  at {each.tactic}: {_percent(each.ratio)}, n={each.counts[0]}+{each.counts[1]}, no verdict"
+
+
+def tuned_side(side: Sequence[Tuning]) -> str:
+    """`4 tunings, 26.2% apart: gemm1 R 33, gemm2 R 114 (3, 610 us); gemm1 R 20, gemm2 R 114 (1, 770 us)`."""
+    apart = spread(side)
+    far = "" if apart is None else f", {apart:.1%} apart"
+    each = (
+        f"{tactic} ({len(picked)}, {_time(middle_us(picked))})" for tactic, picked in by_tactic(side).items()
+    )
+    return f"{len(side)} tuning{'s' * (len(side) != 1)}{far}: {'; '.join(each)}"
 
 
 def _row(change: "Change", common: dict[str, object], marks: dict[str, str]) -> tuple[str, ...]:

@@ -63,10 +63,13 @@ def notes(before: Gathered, after: Gathered) -> list[str]:
     """What must be said beside the word, whatever it is."""
     both = (before, after)
     launched = [side.kernels for side in both]
+    chosen = [{each.tactic for each in side.tunings} for side in both]
     on_gpu = before.attempts[0].trial.gpu not in ("cpu", "none")
     found = {
         "another kernel ran": all(launched) and not launched[0] & launched[1],
         "kernels vary": any(len(each) > 1 for each in launched),
+        "tactics vary": any(len(each) > 1 for each in chosen),
+        "other tactics": all(chosen) and not chosen[0] & chosen[1],
         "throttled": any(side.throttled for side in both),
         "clocks unknown": on_gpu and not all(side.middle("sm_mhz", within="clocks") for side in both),
         "flaky": any(side.flaky for side in both),

@@ -83,6 +83,7 @@ def _draft(before: Gathered, after: Gathered, at: Place, rule: Rule, floor: floa
     change = Change(
         after.attempts[0].trial, *at, before.time_us, after.time_us, None, None, None,
         Direction.AMBIGUOUS, (*refused, *said), counts, None, max(margin, min(floor, WIDEST)), None,
+        (before.tunings, after.tunings),
     )  # fmt: skip
     if refused:
         return _Draft(change)

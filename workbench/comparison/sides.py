@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
 
+from workbench.comparison.tunings import Tuning, tunings
 from workbench.results import Outcome, Result, Results, Trial
 from workbench.untrusted import natural, number
 
@@ -88,6 +89,11 @@ class Gathered:
         for generation, _ in seen:
             counts[generation] = counts.get(generation, 0) + 1
         return counts
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        """What each process chose, in a tuned mode; empty in others."""
+        return tunings(self.timed, self.processes)
 
     @property
     def time_us(self) -> float | None:

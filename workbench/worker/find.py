@@ -2,17 +2,24 @@
 
 import importlib
 import inspect
+import sys
+
+LIBRARIES = ("flashinfer", "triton_kernels", "sglang", "vllm")
 
 
 def api(kernel, stage, tell):
     """The function object. ImportError and AttributeError go up: they say that it is not here.
 
-    `ALSO` of a kernel are names that the function has in other versions.
+    `ALSO` of a kernel are names that the function has in other versions. `loaded` tells which libraries are in
+    the process, for one that an earlier trial has brought may change what happens here.
     """
     called, owner = _owner(kernel.API, getattr(kernel, "ALSO", ()))
     stage("find")
     function = getattr(owner, called.rpartition(".")[2])
-    tell(found={"api": called, "module": _module(function), "signature": signature(function)})
+    loaded = [each for each in LIBRARIES if each in sys.modules]
+    tell(
+        found={"api": called, "module": _module(function), "signature": signature(function), "loaded": loaded}
+    )
     return function
 
 

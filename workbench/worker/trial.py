@@ -152,6 +152,7 @@ def ready(command, kernel, function, stage, tell):
         told.update(facts)
         tell(**facts)
 
+    tuning.forget()
     inputs = kernel.inputs(**case)
     tell_and_keep(inputs_hash=values.digest(inputs))
     call = prepared(kernel, function, inputs)

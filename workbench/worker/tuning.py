@@ -6,6 +6,7 @@ and what it picked stands in every row.
 
 import contextlib
 import importlib
+import sys
 import time
 
 from . import values
@@ -15,6 +16,12 @@ TUNED = "+tuned"  # behind the name of a mode: graph+tuned
 
 def wanted(mode):
     return mode.endswith(TUNED)
+
+
+def forget():
+    """What a trial before this one has tuned in the process: the default tactic is asked for anew."""
+    if autotuner := sys.modules.get("flashinfer.autotuner"):
+        autotuner.AutoTuner.get().clear_cache()
 
 
 def tuned(call, stage, tell, stopped):
@@ -28,7 +35,6 @@ def tuned(call, stage, tell, stopped):
     except ImportError as problem:
         raise stopped("not_run", f"there is no autotuner here: {problem}") from problem
     tuner = autotuner.AutoTuner.get()
-    tuner.clear_cache()
     tuner.reset_statistics()
     began = time.monotonic()
     with autotuner.autotune(True):
