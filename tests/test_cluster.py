@@ -225,6 +225,15 @@ def test_a_colleagues_lines_keep_their_provenance_and_come_once(tmp_path):
     assert (tmp_path / "mine" / "nvidia-h200-77" / "here-abcdef01.jsonl").is_file()
 
 
+def test_the_lines_of_a_plan_come_into_the_file_of_their_run(tmp_path):
+    about = {"environment": {"hash": "abcdef0123", "name": "here"}}
+    planned = replace(OK, outcome=Outcome.NOT_RUN, reason="not_run", attempt=0, time={}, provenance=about)
+    done = replace(OK, provenance={**about, "gpu": {"uuid_hash": "77", "name": "H200"}})
+    merged(tmp_path, [], [planned, done])
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["nvidia-h200-77"]
+    assert len(load(tmp_path / "mine" / "nvidia-h200-77")) == 2
+
+
 @pytest.mark.parametrize("what", ["trial", "run", "arm", "generation", "visit", "attempt"])
 def test_each_part_of_what_an_attempt_is_known_by_tells_two_apart(tmp_path, what):
     other = {

@@ -34,10 +34,11 @@ def merge(folders: list[Path], into: Path) -> Merged:
         _check(folder, into)
         found = load(folder)
         merged.problems += [f"{folder}: {problem}" for problem in found.problems]
+        cards = {result.run: card for result in found if (card := _card(result))}
         for result in found:
             before = seen.setdefault(identity(result), result)
             if before is result:
-                new[into / place(result)].append(result)
+                new[into / place(result, cards.get(result.run, ""))].append(result)
                 merged.added += 1
             elif _content(before) == _content(result):
                 merged.known += 1
@@ -54,13 +55,16 @@ def identity(result: Result) -> Identity:
     return known if result.attempt else (*known, result.reason)
 
 
-def place(result: Result) -> Path:
-    """The file that the runner would have chosen: one a card and environment."""
-    gpu = result.provenance.get("gpu", {})
-    card = gpu.get("uuid_hash") if isinstance(gpu, dict) else None
+def place(result: Result, card: str) -> Path:
+    """The file that the runner would have chosen: one a card and environment. A line of a plan knows no card."""
     where = slug(f"{result.trial.gpu} {card}") if card else slug(result.trial.gpu)
     tail = f"-{result.environment_hash[:8]}" if result.environment_hash else ""
     return Path(where) / f"{slug(result.trial.environment)}{tail}.jsonl"
+
+
+def _card(result: Result) -> str:
+    gpu = result.provenance.get("gpu", {})
+    return str(gpu.get("uuid_hash") or "") if isinstance(gpu, dict) else ""
 
 
 def _check(folder: Path, into: Path) -> None:

@@ -7,7 +7,8 @@ from workbench.showing.cells import chip
 from workbench.showing.shown import Shown
 from workbench.untrusted import natural, plain
 
-PLANTED, ZOO = "planted", "gpu_faults"
+PLANTED = "planted"
+ZOO = ("gpu_faults", "ranked_cuda")
 PLANTED_MODES = ("eager", "fenced", "fenced_start")
 EMPTY = "Nothing of this is stored: `{}` makes it on a machine with a GPU."
 PLANTED_NOTE = (
@@ -33,19 +34,24 @@ def planted(results: Results) -> Shown:
 
 def zoo(results: Results) -> Shown:
     """A row for each way to fail: how it ended, at which stage, and the GPU kernel that was named."""
-    found = results.only(kernel=[ZOO])
+    found = results.only(kernel=ZOO)
     attempts: dict[Trial, list[Result]] = {}
     for each in found:
         attempts.setdefault(each.trial, []).append(each)
     named = {trial: fault(own) for trial, own in attempts.items()}
     rows = [
-        (plain(trial.case.get("how", "")), plain(trial.mode, 30), _square(standing), plain(standing.result.stage, 30),
+        (_how(trial), plain(trial.mode, 30), _square(standing), plain(standing.result.stage, 30),
          f"{known.kernel} ({known.by})" if (known := named[trial]) else "-")
         for trial, standing in found.trials().items()
     ]  # fmt: skip
     heads = ("it", "mode", "it ended", "stage", "GPU kernel")
     ordered = tuple(sorted(rows, key=lambda row: (row[1] in SANITIZED, natural(row[0]))))
     return Shown("Faults of our own", heads, ordered, EMPTY.format("pytest tests/test_gpu_zoo.py"), ZOO_NOTE)
+
+
+def _how(trial: Trial) -> str:
+    ranks = trial.case.get("ranks")
+    return plain(f"{trial.case.get('how', '')}{f', one of {ranks} ranks' if ranks else ''}", 60)
 
 
 def _square(standing: Standing | None) -> str:
