@@ -38,7 +38,8 @@ def _row(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _end(found: Mapping[str, Any], *names: str) -> str:
     """The environment and what it answered."""
-    told = next((found[name] for name in names if isinstance(found.get(name), dict)), {})
+    ends = (found[name] for name in names if isinstance(found.get(name), dict))
+    told: Mapping[str, Any] = next(ends, {})
     return plain(f"{told.get('environment', '-')}: {told.get('why', '')}", 260)
 
 
