@@ -2,6 +2,7 @@
 
 from workbench.proved import proved
 from workbench.results import Outcome, Result, Results, Trial
+from workbench.store import load, save
 
 BASE = "flashinfer 0.6.11.post1 (wheel)"
 WRONG, REPACK = (f"flashinfer 0.6.11.post1+{name} (wheel)" for name in ("wrong", "repack"))
@@ -39,3 +40,8 @@ def test_without_the_version_it_was_made_from_there_is_no_row():
     assert "planted_checks.py" in repr(proved(Results((attempt(WRONG, 16, Outcome.WRONG),))))
     plus = "flashinfer 0.6.8 + triton_kernels 0.4.2"
     assert not proved(Results((attempt(BASE, 16), attempt(plus, 16)))).rows
+
+
+def test_no_other_page_reads_them(tmp_path):
+    save(attempt(WRONG, 16, Outcome.WRONG), tmp_path / "planted" / "gpu" / "one.jsonl")
+    assert not len(load(tmp_path)) and len(load(tmp_path / "planted")) == 1
