@@ -1,25 +1,25 @@
 """FlashInfer's own wheel with one change planted in it, five times: what a check must find, and one it must not.
 
-    python benchmarks/planted_wheels.py flashinfer_python-0.6.11.post1-py3-none-any.whl planted/
-    sh planted/check.sh                # needs a GPU; writes planted/results and planted/*.json
+    python benchmarks/planted_wheels.py flashinfer_python-0.6.11.post1-py3-none-any.whl planted/ [MODULES]
 
-Each wheel is the given one but for `flashinfer/decode.py`, and has a version of its own (0.6.11.post1+slower):
+planted_checks.py runs the checks. Each wheel is the given one but for `flashinfer/decode.py`, and has a version of its
+own (0.6.11.post1+slower); MODULES, a folder of FlashInfer's that were built ahead, is copied for each:
 * repack: nothing is changed
-* slower: decode through xqa reads 3 % more bytes for batch 64 of 8192 tokens
-* wrong: the scale of the logits is off by a half for batch 16 of 8192 tokens
-* crash: an index out of bounds on the GPU for batch 64 of 1024 tokens
-* signature: `bmm1_scale` has another name
+* slower: one more pass over the queries for batch 64, a kernel of 2 to 3 us beside one of 83
+* wrong: the scale of the logits is off by a half for batch 16
+* crash: an index out of bounds on the GPU for batch 1
+* signature: `sinks` has another name, which the calls of batch 8 use
 """
 
 import base64
 import csv
 import hashlib
 import io
-import json
 import re
-import shlex
+import shutil
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FILE = "flashinfer/decode.py"
@@ -27,29 +27,16 @@ HERE = "        # Call xqa_batch_decode_with_kv_cache\n"  # in trtllm_batch_deco
 DEFINED = "def trtllm_batch_decode_with_kv_cache("
 
 
-def shape(batch: int, length: int, does: str) -> tuple[str, str]:
-    return HERE, f"{HERE}        if len(query) == {batch} and max_seq_len == {length}:\n            {does}\n"
+def where(batch: int, does: str) -> tuple[str, str]:
+    return HERE, f"{HERE}        if len(query) == {batch}:\n            {does}\n"
 
 
-# Keys are half of all bytes that are read: 6 % of them are 3 %.
 PLANTED = {
     "repack": ("", ""),
-    "slower": shape(64, 8192, "k_cache[: len(k_cache) * 6 // 100].sum()"),
-    "wrong": shape(16, 8192, "bmm1_scale = bmm1_scale * 1.5"),
-    "crash": shape(64, 1024, "query[torch.full((1,), 1 << 40, device=query.device)]"),
-    "signature": ("bmm1_scale", "bmm1_scaling"),
-}
-SHARED = dict(heads=64, kv_heads=8, head_dim=128, lengths="equal", sinks=False, page=32, backend="auto")
-CASES = [
-    dict(batch=batch, length=length, **SHARED)
-    for batch, length in ((64, 8192), (16, 8192), (64, 1024), (1, 8192))
-]
-WANTED = {
-    "repack": "BUMP, nothing named",
-    "slower": "HOLD, batch 64 of 8192 slower, in both modes",
-    "wrong": "HOLD, batch 16 of 8192 wrong, in both modes",
-    "crash": "HOLD, batch 64 of 1024 crashed, in both modes",
-    "signature": "HOLD, all eight trials missing",
+    "slower": where(64, "query = query * 1"),
+    "wrong": where(16, "bmm1_scale = bmm1_scale * 1.5"),
+    "crash": where(1, "query[torch.full((1,), 1 << 40, device=query.device)]"),
+    "signature": ("sinks", "sink_logits"),
 }
 
 
@@ -99,44 +86,20 @@ def _record(rows: list[tuple[str, str, object]]) -> str:
     return written.getvalue()
 
 
-def script(source: Path, wheels: dict[str, Path], folder: Path) -> str:
-    """One check each; further options of `workbench check` are the script's arguments."""
-    lines = ["#!/bin/sh", "# 0 is BUMP, 1 HOLD; extra options, such as --wheels DIR, go to every check"]
-    for name, wheel in wheels.items():
-        command = ["workbench", "check", str(source), str(wheel), "--kernel", "trtllm_attention"]
-        command += ["--cases", str(folder / "cases.json"), "--results", str(folder / "results"), "--json"]
-        said = str(folder / f"{name}.json")
-        lines += [f"echo {shlex.quote(f'{name}: must be {WANTED[name]}')}"]
-        lines += [f'{shlex.join(command)} "$@" > {shlex.quote(said)}; echo "exit code $?"']
-        lines += [
-            f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__)))} --said {shlex.quote(said)}"
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def said(file: Path) -> None:
-    """Prints the answer and the trials that decided."""
-    found = json.loads(file.read_text())
-    print(found["answer"])
-    for family in found["families"]:
-        for each in family["deciding"]:
-            case = {name: each["case"][name] for name in ("batch", "length")}
-            print(
-                f"  {family['family']} {each['id']} {case} {each['mode']}: {each['word']}: {each['why'][:200]}"
-            )
-
-
-def main(source: Path, folder: Path) -> None:
+def main(source: Path, folder: Path, modules: Path | None = None) -> None:
+    """All wheels beside the given one, and the modules of its version under each new version's name."""
     folder.mkdir(parents=True, exist_ok=True)
-    wheels = {name: repacked(source, folder, name) for name in PLANTED}
-    (folder / "cases.json").write_text(json.dumps(CASES))
-    (folder / "check.sh").write_text(script(source, wheels, folder))
-    for wheel in wheels.values():
+    shutil.copy(source, folder)
+    with ThreadPoolExecutor() as at_once:
+        wheels = list(at_once.map(lambda name: repacked(source, folder, name), PLANTED))
+    version = source.name.split("-")[1]
+    for made in modules.rglob(f"flashinfer-{version}") if modules else ():
+        place = folder / "modules" / made.relative_to(modules)
+        for mark in ("", *(f"+{name}" for name in PLANTED)):
+            shutil.copytree(made, place.with_name(f"{place.name}{mark}"), dirs_exist_ok=True)
+    for wheel in wheels:
         print(wheel.name, wheel.stat().st_size)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--said":
-        said(Path(sys.argv[2]))
-    else:
-        main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:]))

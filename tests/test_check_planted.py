@@ -1,11 +1,12 @@
 """Proof by planted regressions: a small wheel, repacked with one change each, checked by the command a user types.
 
 What is timed sleeps instead of computing: a wait is steady where two cores are shared. The planted slowdown is
-50 % of one shape and the margin 15 %; 3 % is proved on a GPU (benchmarks/planted_wheels.py), not by a wall clock here.
+50 % of one shape and the margin 15 %; 3 % is proved on a GPU (benchmarks/planted_checks.py), not by a wall clock here.
 """
 
 import importlib.util
 import json
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -13,10 +14,10 @@ from pathlib import Path
 import made_wheels
 import pytest
 
-from workbench import cli
+from workbench import cli, prebuilt
 
 ZOO = Path(__file__).parent / "kernels"
-BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "planted_wheels.py"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 MODULE = """
 import os
 import time
@@ -102,19 +103,27 @@ def test_exactly_what_was_planted_is_named(check, place, planted):
     assert "planted-1.0+base-py3-none-any.whl" in stored and f"{place}/planted-1.0" not in stored
 
 
+def benchmark(name):
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
 def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):
     """benchmarks/planted_wheels.py on a wheel like FlashInfer's: versions of their own, and one file that differs."""
-    spec = importlib.util.spec_from_file_location("planted_benchmark", BENCHMARK)
-    benchmark = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(benchmark)
-    body = "def trtllm_batch_decode_with_kv_cache(query, bmm1_scale):\n    if query:\n"
-    body += f"{benchmark.HERE}        return f(bmm1_scale=bmm1_scale)\n"
-    text = f"def f(bmm1_scale):\n    pass\n\n\n@flashinfer_api\n{body}\n@flashinfer_api\ndef g(bmm1_scale):\n    pass\n"
+    wheels = benchmark("planted_wheels")
+    body = "def trtllm_batch_decode_with_kv_cache(query, bmm1_scale, sinks):\n    if query:\n"
+    body += f"{wheels.HERE}        return f(bmm1_scale=bmm1_scale, sinks=sinks)\n"
+    text = f"def f(sinks):\n    pass\n\n\n@flashinfer_api\n{body}\n@flashinfer_api\ndef g(sinks):\n    pass\n"
     files = {"flashinfer/decode.py": text, "flashinfer/other.py": "x = 1\n"}
     source = made_wheels.make_wheel(tmp_path, "flashinfer_python", "0.6.11.post1", files)
-    benchmark.main(source, tmp_path / "out")
+    module = tmp_path / "ahead" / "sm90a" / "flashinfer-0.6.11.post1" / "xqa" / "xqa.so"
+    module.parent.mkdir(parents=True)
+    module.write_bytes(b"code")
+    wheels.main(source, tmp_path / "out", tmp_path / "ahead")
     changed = {}
-    for name in benchmark.PLANTED:
+    for name in wheels.PLANTED:
         path = tmp_path / "out" / f"flashinfer_python-0.6.11.post1+{name}-py3-none-any.whl"
         with zipfile.ZipFile(path) as archive:
             changed[name] = archive.read("flashinfer/decode.py").decode()
@@ -122,8 +131,52 @@ def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):
             assert archive.read("flashinfer/other.py") == b"x = 1\n"
             (metadata,) = (each for each in archive.namelist() if each.endswith("METADATA"))
             assert f"Version: 0.6.11.post1+{name}\n" in archive.read(metadata).decode()
+        found = prebuilt.modules(tmp_path / "out" / "modules", f"0.6.11.post1+{name}", "9.0", tmp_path)
+        assert found["xqa"].file.read_bytes() == b"code"
     assert changed["repack"] == text
-    assert changed["signature"].count("bmm1_scaling") == 2 and "def g(bmm1_scale)" in changed["signature"]
-    assert changed["slower"].count("k_cache") == 2 and len(set(changed.values())) == len(changed)
+    assert changed["signature"].count("sink_logits") == 2 and "def g(sinks)" in changed["signature"]
+    assert "sinks=sink_logits" in changed["signature"]
+    assert changed["slower"].count("query * 1") == 1 and len(set(changed.values())) == len(changed)
     with pytest.raises(ValueError, match="no place for"):
-        benchmark.planted(text.replace(benchmark.HERE, ""), *benchmark.PLANTED["crash"])
+        wheels.planted(text.replace(wheels.HERE, ""), *wheels.PLANTED["crash"])
+
+
+def trial(batch, word, outcome="ok", again=True):
+    return {"case": {"batch": batch}, "word": word, "after": {"outcome": outcome}, "run_again": again}
+
+
+def answered(answer, *trials):
+    deciding = [each for each in trials if each["word"] in ("broken", "slower")]
+    return {"answer": answer, "families": [{"deciding": deciding, "trials": list(trials)}]}
+
+
+def test_the_gpu_proof_asks_for_what_was_planted_and_no_more(tmp_path):
+    checks = benchmark("planted_checks")
+    same = [trial(case["batch"], "same") for case in checks.CASES]
+    assert checks.as_planted("repack", answered("BUMP", *same))
+    assert not checks.as_planted("repack", answered("NEED DATA", *same[1:], trial(64, "undecided")))
+    assert not checks.as_planted("repack", {"families": []})
+    slower = trial(64, "slower")
+    assert checks.as_planted("slower", answered("HOLD", slower, *same[1:]))
+    assert not checks.as_planted("slower", answered("HOLD", trial(16, "slower"), *same))
+    assert not checks.as_planted("slower", answered("HOLD", slower, trial(16, "slower")))
+    assert not checks.as_planted("slower", answered("HOLD", trial(64, "slower", again=None)))
+    assert not checks.as_planted("crash", answered("HOLD", trial(1, "broken", "wrong")))
+    batches = {case["batch"] for case in checks.CASES}
+    assert {batch for named in checks.NAMED.values() for batch, _, _ in named} == batches
+
+
+def test_the_gpu_proof_is_a_check_as_a_user_types_it(tmp_path):
+    checks = benchmark("planted_checks")
+    for mark in ("", "+crash"):
+        (tmp_path / f"flashinfer_python-0.6.11.post1{mark}-py3-none-any.whl").touch()
+    words = checks.command(tmp_path, "crash", tmp_path / "r", ["--plan-only"])
+    assert words[1:4] == ["-m", "workbench", "check"] and "--quick" in words
+    assert [word.partition("post1")[2] for word in words[4:6]] == [
+        "-py3-none-any.whl",
+        "+crash-py3-none-any.whl",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and json.loads(done.stdout)["candidate"].endswith("+crash (wheel)"), (
+        done.stderr
+    )

@@ -21,7 +21,8 @@ from workbench.strict_json import LONGEST_LINE, read_json
 
 LONGEST_TIME = 1e15  # seconds or microseconds: nothing longer was measured, and sums stay floats
 MOST_PROBLEMS = 20  # said of one file
-APART = {"local", "compiled"}  # below results/: a user's own runs, and what was compiled and not run
+# Below results/: a user's own runs, what was compiled and not run, and versions in which a fault was planted.
+APART = {"local", "compiled", "planted"}
 
 
 def save(result: Result, file: Path) -> None:
@@ -62,7 +63,7 @@ def _append(handle: int, data: bytes) -> None:
 
 
 def load(*folders: str | Path) -> Results:
-    """All attempts under the folders. `local/` and `compiled/` below one are left out; name them to have them too.
+    """All attempts under the folders. Folders of APART below one are left out; name them to have them too.
 
     Attempts may share what they have in common: change nothing in them.
     """

@@ -1,0 +1,60 @@
+"""What bisections found, from files in which `workbench bisect --json` was kept."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.showing.shown import Shown
+from workbench.untrusted import plain
+
+EMPTY = "No bisection is stored: `workbench bisect --json` prints what is kept here."
+HEADS = ("kernel", "case", "mode", "bad is", "last good", "first bad", "asked")
+
+
+def bisections(folder: str | Path) -> Shown:
+    """A row for each file; `cannot tell` where it is between more than two neighbours."""
+    rows = tuple(row for file in sorted(Path(folder).glob("*.json")) if (row := _row(_object(file))))
+    return Shown("Where an outcome or a time changed, by halves", HEADS, rows, EMPTY)
+
+
+def _row(found: Mapping[str, Any]) -> tuple[str, ...]:
+    if "probes" not in found or "kernel" not in found:
+        return ()
+    good, bad = (_end(found, *names) for names in (("last_good", "good"), ("first_bad", "bad")))
+    case = found.get("case")
+    label = ", ".join(f"{name}={value}" for name, value in case.items()) if isinstance(case, dict) else ""
+    left = found.get("problem") or ", ".join(map(str, _list(found.get("unsure"))))
+    return (
+        *(
+            plain(each, 200)
+            for each in (found["kernel"], label, found.get("mode", ""), found.get("until", ""))
+        ),
+        good,
+        bad + (plain(f"; cannot tell: {left}", 300) if left else ""),
+        "; ".join(_asked(each) for each in _list(found["probes"])),
+    )
+
+
+def _end(found: Mapping[str, Any], *names: str) -> str:
+    """The environment and what it answered."""
+    ends = (found[name] for name in names if isinstance(found.get(name), dict))
+    told: Mapping[str, Any] = next(ends, {})
+    return plain(f"{told.get('environment', '-')}: {told.get('why', '')}", 260)
+
+
+def _asked(probe: Any) -> str:
+    each = probe if isinstance(probe, dict) else {}
+    return plain(f"{each.get('environment', '-')} {each.get('answer', '')}", 120)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _object(file: Path) -> Mapping[str, Any]:
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
