@@ -392,3 +392,5 @@ def test_what_is_left_out_by_name_is_marked(tmp_path):
     assert trim.kept(sources) == {sources[1]} and trim.mark == "without sm80"
     assert trimming.Trim().kept(sources) == set(sources) and trimming.Trim().mark == ""
     assert trimming.Trim("bf16", "sm80").mark == "bf16 templates only, without sm80"
+    assert trimming.Trim(leave_out="M16,M64").kept(sources) == set()
+    assert trimming.Trim(leave_out="sm80,").kept(sources) == {sources[1]}

@@ -44,7 +44,7 @@ def test_the_host_imports_nothing_that_is_measured(module):
 
 SHOWING = (
     "findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison",
-    "ceilings", "evidence", "planned", "reported", "stopwatches", "trust",
+    "ceilings", "elsewhere", "evidence", "planned", "reported", "stopwatches", "trust",
 )  # fmt: skip
 MEASURING = (
     "cluster",

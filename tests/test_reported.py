@@ -4,7 +4,7 @@ from typing import Any
 import example_results as examples
 import pytest
 
-from workbench import known_issues, reported
+from workbench import elsewhere, known_issues, reported
 from workbench.results import Result, Results
 from workbench.showing.cells import links
 from workbench.showing.legend import LEGEND
@@ -86,6 +86,35 @@ def test_reports_of_other_kernels_versions_and_gpus_are_left_out(report, results
 def test_another_family_is_left_out(report) -> None:
     report(sm=[100])
     assert reported.matches(ran("ok")) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"sm": [100, 90]}, ["not measured: no trial ran on SM100"]),
+        ({"sm": [120, 121], "packages": {"others": ">9"}}, ["not measured: no trial ran on SM120, SM121"]),
+        ({"sm": [90]}, []),
+        ({"sm": []}, []),  # of no family in particular
+        ({"sm": [100], "shown": False}, []),
+    ],
+)
+def test_families_without_a_trial_are_not_measured(report, facts, said) -> None:
+    report(**facts)
+    rows = elsewhere.unmeasured(ran("ok")).rows
+    assert [measured for _, _, measured, _ in rows] == said
+
+
+def test_a_family_whose_trials_did_not_run_is_not_measured_either(report) -> None:
+    ((_, _, measured, _),) = elsewhere.unmeasured(ran("missing_cubin")).rows
+    assert measured == "not measured: no trial ran on SM90"
+
+
+def test_reports_of_families_can_be_those_of_some_kernels(report) -> None:
+    report(sm=[100])
+    assert elsewhere.unmeasured(Results(), ["example_gemm"]).rows == ()
+    assert len(elsewhere.unmeasured(Results(), ["example_moe"]).rows) == 1
+    report(sm=[100], kernels=[])
+    assert len(elsewhere.unmeasured(Results(), ["example_gemm"]).rows) == 1
 
 
 def test_a_report_never_looks_like_a_result(report) -> None:

@@ -92,14 +92,14 @@ def matches(results: Results) -> list[Match]:
 
 def brief(results: Results) -> Shown:
     """A line a report."""
-    rows = tuple((_reported(each.issue), _measured(each), _sources(each)) for each in matches(results))
+    rows = tuple((named(each.issue), _measured(each), _sources(each)) for each in matches(results))
     return Shown("Known issues", ("reported upstream", "measured here", "sources"), rows, EMPTY, NOTE)
 
 
 def table(results: Results) -> Shown:
     """With the range of versions, its state and the way around it."""
     rows = tuple(
-        (_reported(each.issue), _range(each.issue), _state(each.issue), _measured(each), _sources(each))
+        (named(each.issue), span(each.issue), _state(each.issue), _measured(each), _sources(each))
         for each in matches(results)
     )
     heads = ("reported upstream", "for", "state there", "measured here", "sources")
@@ -129,12 +129,14 @@ def versions_in(lock: Any) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _reported(issue: Issue) -> Cell:
+def named(issue: Issue) -> Cell:
+    """What the report says, and how sure it is."""
     text = f"{issue.id}, {issue.confidence} confidence: {plain(issue.what, MESSAGE)}"
     return Cell.of(f"reported: {text}", f'<span class="reported">{escaped(text, MESSAGE)}</span>')
 
 
-def _range(issue: Issue) -> str:
+def span(issue: Issue) -> str:
+    """The versions and GPU families that it is about."""
     packages = [f"{name} {wanted or 'any'}" for name, wanted in issue.packages.items()]
     families = [f"SM{sm}" for sm in issue.sm]
     exact = "" if issue.precise else "about "

@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--leave-out",
         default="",
         metavar="TEXT",
-        help="leave out sources with this in their names, and mark it",
+        help="leave out sources with this in their names, and mark it; several with commas",
     )
     add("--jobs", type=int, metavar="N", help="compilers at once (default: what cores and free memory allow)")
     add("--nvcc", metavar="PATH", help="default: the one on the PATH")

@@ -19,7 +19,7 @@ Source: flashinfer/fused_moe/cute_dsl/fused_moe.py.
 import importlib
 from typing import Any
 
-from . import _draw, _experts, _layouts, _nvfp4, _nvfp4_experts, _routing, _shapes
+from . import _cutlass, _draw, _experts, _layouts, _nvfp4, _nvfp4_experts, _routing, _shapes
 
 API = "flashinfer.fused_moe.CuteDslMoEWrapper"
 DEVICES = ("cuda",)
@@ -42,19 +42,9 @@ CASES = [
 
 
 def inputs(
-    *,
-    seed: int = 0,
-    tokens: int,
-    experts: int,
-    hidden: int,
-    intermediate: int,
-    top_k: int,
-    routing: str,
-    entry: str = "wrapper",
-    input_global_scale: str = "ours",
-    ep_size: int = 1,
-    ep_rank: int = 0,
-) -> dict[str, Any]:
+    *, seed=0, tokens, experts, hidden, intermediate, top_k, routing,
+    entry="wrapper", input_global_scale="ours", ep_size=1, ep_rank=0,
+) -> dict[str, Any]:  # fmt: skip
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
     source, here = _draw.generator(seed), len(_experts.here(experts, ep_size, ep_rank))
     x = _draw.normal(source, tokens, hidden).clamp(-_nvfp4.LARGEST, _nvfp4.LARGEST).bfloat16()
@@ -78,7 +68,7 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     library = importlib.import_module("flashinfer")
     if "converted" not in inputs:  # once for all parts of these inputs
         inputs["converted"] = converted(inputs)
-    here, top_k = _here(inputs), inputs["chosen"].shape[1]
+    here, top_k = _cutlass.here(inputs), inputs["chosen"].shape[1]
     shared = dict(num_experts=len(here) * inputs["ep"][0], top_k=top_k)
     shared.update(num_local_experts=len(here), local_expert_offset=here.start)
     first, second = _nvfp4_experts.alphas(inputs)
@@ -139,32 +129,17 @@ def part(inputs: dict[str, Any], tokens: int) -> dict[str, Any]:
 
 def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     rows = _nvfp4_experts.values(inputs["packed"], inputs["scales"], inputs["x_global"])
-    layer = _nvfp4_experts.layer(inputs)
-    return {"out": _experts.mixed(rows, inputs["chosen"], inputs["gates"], _here(inputs), layer)}
+    return _cutlass.answer(inputs, rows, _nvfp4_experts.layer(inputs))
 
 
 def reached(inputs: dict[str, Any]) -> dict[str, bool]:
-    return {"last expert": _routing.reaches_last(inputs["chosen"], _here(inputs).stop)}
-
-
-def _here(inputs: dict[str, Any]) -> range:
-    size, rank = inputs["ep"]
-    return _experts.here(len(inputs["first"]) * size, size, rank)
+    return _cutlass.reached(inputs)
 
 
 def cost(
-    *,
-    tokens: int,
-    experts: int,
-    hidden: int,
-    intermediate: int,
-    top_k: int,
-    routing: str,
-    entry: str = "wrapper",
-    input_global_scale: str = "ours",
-    ep_size: int = 1,
-    ep_rank: int = 0,
-) -> dict[str, Any]:
+    *, tokens, experts, hidden, intermediate, top_k, routing,
+    entry="wrapper", input_global_scale="ours", ep_size=1, ep_rank=0,
+) -> dict[str, Any]:  # fmt: skip
     return _experts.cost(
         _routing.choose(tokens, experts, top_k, routing),
         _experts.here(experts, ep_size, ep_rank),

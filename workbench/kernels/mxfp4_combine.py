@@ -45,15 +45,7 @@ CASES = [
 
 
 def inputs(
-    *,
-    seed: int = 0,
-    tokens: int,
-    experts: int,
-    intermediate: int,
-    hidden: int,
-    top_k: int,
-    routing: str,
-    pad_scales: bool = False,
+    *, seed=0, tokens, experts, intermediate, hidden, top_k, routing, pad_scales=False
 ) -> dict[str, Any]:
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
     source = _draw.generator(seed)
@@ -103,16 +95,7 @@ def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     return {"out": _mxfp4_experts.combined(products, chosen, inputs["gates"], len(inputs["packed"]))}
 
 
-def cost(
-    *,
-    tokens: int,
-    experts: int,
-    intermediate: int,
-    hidden: int,
-    top_k: int,
-    routing: str,
-    pad_scales: bool = False,
-) -> dict[str, Any]:
+def cost(*, tokens, experts, intermediate, hidden, top_k, routing, pad_scales=False) -> dict[str, Any]:
     """Weights, scales and bias of the experts that have tokens, x, answer, gates and row numbers, each once."""
     rows = tokens * top_k
     moved = _routing.touched(tokens, experts, top_k, routing) * _mxfp4_experts.weight_bytes(

@@ -40,15 +40,7 @@ CASES = [
 
 
 def inputs(
-    *,
-    seed: int = 0,
-    tokens: int,
-    experts: int,
-    intermediate: int,
-    hidden: int,
-    top_k: int,
-    routing: str,
-    pad_scales: bool = False,
+    *, seed=0, tokens, experts, intermediate, hidden, top_k, routing, pad_scales=False
 ) -> dict[str, Any]:
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
     source = _draw.generator(seed)
@@ -117,16 +109,7 @@ def reference(inputs: dict[str, Any]) -> dict[str, Any]:
     return {"out": _mxfp4_experts.combined(products, chosen, inputs["gates"], experts)}
 
 
-def cost(
-    *,
-    tokens: int,
-    experts: int,
-    intermediate: int,
-    hidden: int,
-    top_k: int,
-    routing: str,
-    pad_scales: bool = False,
-) -> dict[str, Any]:
+def cost(*, tokens, experts, intermediate, hidden, top_k, routing, pad_scales=False) -> dict[str, Any]:
     """Weights, scales and biases of the experts that have tokens, x, answer, gates and row numbers, each once.
 
     The middle is not counted: nothing says that it must leave the chip.

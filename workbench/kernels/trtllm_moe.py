@@ -45,19 +45,9 @@ CASES = [
 
 
 def inputs(
-    *,
-    seed: int = 0,
-    kind: str,
-    tokens: int,
-    experts: int,
-    hidden: int,
-    intermediate: int,
-    top_k: int,
-    routing: str,
-    scale_shape: str = "rows",
-    ep_size: int = 1,
-    ep_rank: int = 0,
-) -> dict[str, Any]:
+    *, seed=0, kind, tokens, experts, hidden, intermediate, top_k, routing,
+    scale_shape="rows", ep_size=1, ep_rank=0,
+) -> dict[str, Any]:  # fmt: skip
     """The experts of each token come from the case, not from the seed: `cost` counts on them."""
     source, here = _draw.generator(seed), len(_experts.here(experts, ep_size, ep_rank))
     x, x_scales, x_global = _nvfp4_experts.rows(_draw.normal(source, tokens, hidden))
@@ -97,17 +87,7 @@ def reached(inputs: dict[str, Any]) -> dict[str, bool]:
 
 
 def cost(
-    *,
-    kind: str,
-    tokens: int,
-    experts: int,
-    hidden: int,
-    intermediate: int,
-    top_k: int,
-    routing: str,
-    scale_shape: str = "rows",
-    ep_size: int = 1,
-    ep_rank: int = 0,
+    *, kind, tokens, experts, hidden, intermediate, top_k, routing, scale_shape="rows", ep_size=1, ep_rank=0
 ) -> dict[str, Any]:
     """As in `_experts.cost`; of the logits only those of the experts that are chosen count."""
     return _experts.cost(

@@ -41,19 +41,9 @@ CASES = [
 
 
 def inputs(
-    *,
-    seed: int = 0,
-    scheme: str,
-    tokens: int,
-    experts: int,
-    hidden: int,
-    intermediate: int,
-    top_k: int,
-    routing: str,
-    scale_shape: str = "rows",
-    ep_size: int = 1,
-    ep_rank: int = 0,
-) -> dict[str, Any]:
+    *, seed=0, scheme, tokens, experts, hidden, intermediate, top_k, routing,
+    scale_shape="rows", ep_size=1, ep_rank=0,
+) -> dict[str, Any]:  # fmt: skip
     """The experts of each token come from the case, not from the seed: `cost` counts on them.
 
     With `bf16`, `x_scales` has no columns.
@@ -102,17 +92,7 @@ def reached(inputs: dict[str, Any]) -> dict[str, bool]:
 
 
 def cost(
-    *,
-    scheme: str,
-    tokens: int,
-    experts: int,
-    hidden: int,
-    intermediate: int,
-    top_k: int,
-    routing: str,
-    scale_shape: str = "rows",
-    ep_size: int = 1,
-    ep_rank: int = 0,
+    *, scheme, tokens, experts, hidden, intermediate, top_k, routing, scale_shape="rows", ep_size=1, ep_rank=0
 ) -> dict[str, Any]:
     """As in `_experts.cost`; of the logits only those of the experts that are chosen count."""
     mxfp8 = scheme == "mxfp8"

@@ -3,6 +3,7 @@
 Large modules are mostly sources that do nothing but instantiate templates, for one pair of operand types each. One
 of those is left out where none of its instantiations has the wanted types for its operands; all others are kept.
 What is wanted is written `bf16` where both operands are, `bf16-fp4` for bfloat16 times e2m1, several with commas.
+Sources can be left out by a part of their names, too.
 Functions that are missing then are found missing when they are called: the loader binds functions late.
 """
 
@@ -26,7 +27,7 @@ AROUND = re.compile(
 class Trim:
     """What is not compiled: templates of other number types than `only`, and sources with `leave_out` in the name.
 
-    Raises ValueError where `only` names a type that there is not.
+    Both may be several, with commas. Raises ValueError where `only` names a type that there is not.
     """
 
     only: str | None = None
@@ -42,7 +43,8 @@ class Trim:
     def kept(self, sources: Collection[Path]) -> set[Path]:
         """Raises OSError."""
         some = needed(sources, self.only) if self.only else sources
-        return {source for source in some if not self.leave_out or self.leave_out not in source.name}
+        left_out = [text for text in self.leave_out.split(",") if text]
+        return {source for source in some if not any(text in source.name for text in left_out)}
 
     @property
     def mark(self) -> str:
