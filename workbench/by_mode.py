@@ -23,7 +23,9 @@ def by_mode(results: Results) -> Shown:
     rows = tuple(_row(some) for some in tried if any(each.against for each in some))
     caption = f"Right in eager, and not in another mode: {len(rows)} of {len(tried)}"
     empty = f"Of {len(tried)} cases that are right in eager and were run in another mode, none fails there."
-    return Shown(caption, HEADS, tuple(sorted(rows, key=lambda row: [natural(each) for each in row])), empty, NOTE)
+    return Shown(
+        caption, HEADS, tuple(sorted(rows, key=lambda row: [natural(each) for each in row])), empty, NOTE
+    )
 
 
 def _key(trial: Trial) -> Key:

@@ -25,7 +25,7 @@ class Question:
 
 
 QUESTIONS = (
-    Question("Pad the scales?", "pad_scales", "yes: with the scales padded the fault is gone", "padding changes nothing"),
+    Question("Pad the scales?", "pad_scales", "yes: with them padded the fault is gone", "padding changes nothing"),
     Question("Pad K to a multiple of 128?", "hidden", "yes: at {right} the fault is gone", "another K changes nothing"),
     Question(
         "Pin FlashInfer?", "flashinfer-python", "yes: it fails with {wrong}, and not with {right}",
@@ -39,21 +39,39 @@ QUESTIONS = (
 
 
 def advice(results: Results) -> Shown:
-    """For each question what the pairs behind a fence say, where a stray read is seen each time, and then the others."""
+    """For each question what pairs behind a fence say, where a stray read is seen each time, and then the others."""
     found = singles(results, INPUTS)
-    rows = [row for question in QUESTIONS for row in _rows(question, [each for each in found if each.name == question.name])]
+    rows = [
+        row
+        for question in QUESTIONS
+        for row in _rows(question, [each for each in found if each.name == question.name])
+    ]
     return Shown("What to pin, what to pad", HEADS, tuple(rows), EMPTY)
 
 
 def _rows(question: Question, about: list[Single]) -> list[tuple[str, ...]]:
     if not about:
         return [(question.text, "not known: no two trials differ in it alone", "-", "-")]
-    told = sorted((each for each in about if each.flips or each.nothing), key=lambda each: each.mode not in FENCES)
+    told = sorted(
+        (each for each in about if each.flips or each.nothing), key=lambda each: each.mode not in FENCES
+    )
     if not told:
         count = sum(len(each.pairs) for each in about)
-        return [(question.text, "not known: none of the pairs tells it from chance", f"{count} pairs", evidence(about[0]))]
+        return [
+            (
+                question.text,
+                "not known: none of the pairs tells it from chance",
+                f"{count} pairs",
+                evidence(about[0]),
+            )
+        ]
     return [
-        (question.text, _answer(question, each), f"{plain(each.kernel)}, {plain(each.mode)}: {_from(each)}", evidence(each))
+        (
+            question.text,
+            _answer(question, each),
+            f"{plain(each.kernel)}, {plain(each.mode)}: {_from(each)}",
+            evidence(each),
+        )
         for each in told
     ]
 
@@ -63,11 +81,13 @@ def _from(single: Single) -> str:
     count, pairs = single.count(True, True), f"of {len(single.pairs)} pairs"
     if single.flips:
         first = single.flips == single.values[0]
-        return f"{single.count(first, not first)} {pairs} fail with {plain(single.flips)} alone"
+        return f"{single.count(first, not first)} {pairs} fail with {plain(single.name)} {plain(single.flips)} alone"
     return f"{count} {pairs} fail on both sides, none on one alone"
 
 
 def _answer(question: Question, single: Single) -> str:
     wrong = single.flips or single.values[1]
     right = next(each for each in single.values if each != wrong)
-    return (question.flips if single.flips else question.nothing).format(wrong=plain(wrong), right=plain(right))
+    return (question.flips if single.flips else question.nothing).format(
+        wrong=plain(wrong), right=plain(right)
+    )

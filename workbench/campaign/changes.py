@@ -8,7 +8,7 @@ from workbench.untrusted import plain
 
 INPUTS = ("pad_scales", "hidden", "intermediate")
 HEADS = (
-    "kernel", "what differs", "before", "after", "mode", "pairs", "right on both", "fails on both",
+    "kernel", "what differs", "before", "after", "mode", "loaded", "pairs", "right on both", "fails on both",
     "before alone", "after alone", "so it", "ids",
 )  # fmt: skip
 EMPTY = (
@@ -16,9 +16,10 @@ EMPTY = (
     "package, or with cases that share all but one input, makes such pairs."
 )
 NOTE = (
-    "A trial fails where some process of it was wrong, crashed or hung; of the two of a pair, as many processes are looked "
-    "at as both have. A change flips an outcome where the pairs that "
-    f"differ lean one way by more than a coin would (sign test, {LEVEL:.0%}: six of six do, five of five do not). "
+    "A trial fails where some process of it was wrong, crashed or hung; of the two of a pair, as many processes are "
+    "looked at as both have. A change flips an outcome where the pairs that differ lean one way by more than a coin "
+    f"would (sign test, {LEVEL:.0%}: six of six do, five of five do not). Loaded are the libraries that the process "
+    "had; a package that was not loaded could hardly change anything. "
     "Pairs share trials, so they are not as independent as the test takes them to be."
 )
 
@@ -32,7 +33,8 @@ def changes(results: Results) -> Shown:
 def _row(single: Single) -> tuple[str, ...]:
     counts = [single.count(*each) for each in ((False, False), (True, True), (True, False), (False, True))]
     name = plain(single.name or single.kind, 60)
-    shown = plain(single.kernel), name, *(plain(value, 60) for value in single.values), plain(single.mode or "-")
+    places = plain(single.mode or "-"), plain(single.loaded or "-")
+    shown = plain(single.kernel), name, *(plain(value, 60) for value in single.values), *places
     return *shown, str(len(single.pairs)), *map(str, counts), said(single), evidence(single)
 
 

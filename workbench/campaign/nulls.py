@@ -1,4 +1,4 @@
-"""Null controls: comparisons of environments that run the same code. Any verdict there is a false alarm, and is counted."""
+"""Null controls: comparisons of environments that run the same code; any verdict there is a false alarm, and counts."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

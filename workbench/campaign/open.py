@@ -39,7 +39,13 @@ def _row(step: dict[str, Any], known: dict[tuple[str, ...], list[Result]]) -> tu
     missing = [some for some, done in zip(attempts, ran, strict=True) if not done]
     why = [str(step["why"])] if step.get("why") else list(dict.fromkeys(map(_why, missing)))
     left = str(len(missing)) if trials else "all"
-    return plain(step["step"], 200), str(len(trials)), str(sum(ran)), left, "; ".join(plain(each, 200) for each in why) or "-"
+    return (
+        plain(step["step"], 200),
+        str(len(trials)),
+        str(sum(ran)),
+        left,
+        "; ".join(plain(each, 200) for each in why) or "-",
+    )
 
 
 def _key(trial: dict[str, Any]) -> tuple[str, ...]:

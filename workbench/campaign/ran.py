@@ -14,9 +14,9 @@ MODES = ("eager", "graph", "piecewise", "piecewise+fenced", "fenced", "fenced_st
 TILE = 128  # how many of K the kernel takes at a time, and for how many it reads scales
 EMPTY = "Nothing of these kernels is stored. `workbench run --mode piecewise --mode piecewise+fenced ...` runs them."
 NOTE = (
-    "K is what is summed over: the hidden size of the first product, the intermediate size of the second. In each square: "
-    "trials by how they ended; for those that failed in some processes, in how many. Behind a fence, and under the "
-    "sanitizer, a read past a tensor is a crash; without one it is silent, and wrong only where what lies there is no number."
+    "K is what is summed over: the hidden size of the first product, the intermediate size of the second. In each "
+    "square: trials by how they ended; for those that failed in some processes, in how many. Behind a fence, and under "
+    "the sanitizer, a read past a tensor is a crash; without one it is silent, and wrong only where no number lies."
 )
 
 
@@ -31,11 +31,23 @@ def ran(results: Results) -> Shown:
             row.setdefault(trial.mode, []).append((standing, ended))
     modes = [mode for mode in MODES if any(mode in row for row in rows.values())]
     ordered = sorted(rows.items(), key=lambda item: [natural(text) for text in item[0]])
-    shown = tuple((*map(plain, names), *(_square(row.get(mode, [])) for mode in modes)) for names, row in ordered)
+    shown = tuple(
+        (*map(plain, names), *(_square(row.get(mode, [])) for mode in modes)) for names, row in ordered
+    )
     return Shown("Trials by mode", ("kernel", "environment", "input", *modes), shown, EMPTY, NOTE)
 
 
-ENDED_HEADS = ("kernel", "input", "how it was called", "trials", "right", "wrong", "crashed", "otherwise", "ids")
+ENDED_HEADS = (
+    "kernel",
+    "input",
+    "how it was called",
+    "trials",
+    "right",
+    "wrong",
+    "crashed",
+    "otherwise",
+    "ids",
+)
 CALLED = {True: "behind a fence, or under the sanitizer", False: "as a caller would"}
 
 
@@ -44,7 +56,9 @@ def ended(results: Results) -> Shown:
     groups: dict[tuple[str, str, bool], list[Standing]] = {}
     for trial, standing in results.trials().items():
         if trial.mode in MODES and standing.outcome != Outcome.NOT_RUN:
-            groups.setdefault((trial.kernel, scales(trial), trial.mode in FORENSIC_MODES), []).append(standing)
+            groups.setdefault((trial.kernel, scales(trial), trial.mode in FORENSIC_MODES), []).append(
+                standing
+            )
     ordered = sorted(groups.items(), key=lambda item: [natural(str(text)) for text in item[0]])
     rows = tuple(
         (plain(kernel), plain(kind), CALLED[watched], *_counts(some))

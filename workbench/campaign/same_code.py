@@ -33,7 +33,11 @@ class Group:
         """The digest; empty where it is not known. A key that a case lacks has its usual value, as `where` has."""
         trial, packages = result.trial, versions_in(part(result.provenance, "environment"))
         fits = all(trial.case.get(name, value) == value for name, value in self.where.items())
-        return self.versions.get(packages.get(self.package, ""), "") if trial.kernel in self.kernels and fits else ""
+        return (
+            self.versions.get(packages.get(self.package, ""), "")
+            if trial.kernel in self.kernels and fits
+            else ""
+        )
 
 
 def load(file: Path | str) -> list[Group]:
@@ -53,7 +57,9 @@ def controls(results: Results, groups: list[Group]) -> Iterator[tuple[str, tuple
     for result in results:
         if _code(result, groups):
             of_kernel = asked.setdefault(result.trial.kernel, {})
-            of_kernel.setdefault(question(result.trial), {}).setdefault(result.trial.environment, []).append(result)
+            of_kernel.setdefault(question(result.trial), {}).setdefault(result.trial.environment, []).append(
+                result
+            )
     for kernel, questions in sorted(asked.items(), key=lambda item: natural(item[0])):
         names = sorted({name for each in questions.values() for name in each}, key=natural)
         for pair in combinations(names, 2):

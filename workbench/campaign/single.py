@@ -16,6 +16,7 @@ MODES = (("eager", "graph"), ("eager", "piecewise"), ("eager", "fenced"), ("piec
 """Changes of how a call is made, as they are asked for; all others would say the same again."""
 
 Fact = tuple[str, str]
+LOADED: Fact = ("same", "loaded")
 Pair = tuple["Point", "Point"]
 
 
@@ -30,13 +31,17 @@ class Point:
 
 @dataclass(frozen=True)
 class Single:
-    """One change in all pairs that differ in it alone: `kind` is package, input or mode; values before and after."""
+    """One change in all pairs that differ in it alone: `kind` is package, input or mode; values before and after.
+
+    `loaded`, where a package differs: the libraries in both processes; one that is not there can hardly matter.
+    """
 
     kernel: str
     kind: str
     name: str
     values: tuple[str, str]
     mode: str
+    loaded: str
     pairs: tuple[Pair, ...]
 
     def count(self, first: bool, second: bool) -> int:
@@ -81,8 +86,8 @@ def singles(results: Results, inputs: Sequence[str]) -> list[Single]:
                 found.setdefault(_alike(pair, fact), []).append(pair)
     ordered = sorted(found.items(), key=lambda item: [natural(text) for text in item[0]])
     return [
-        Single(kernel, kind, name, (before, after), mode, tuple(pairs))
-        for (kernel, kind, name, before, after, mode), pairs in ordered
+        Single(kernel, kind, name, (before, after), mode, loaded, tuple(pairs))
+        for (kernel, kind, name, before, after, mode, loaded), pairs in ordered
     ]
 
 
@@ -97,15 +102,21 @@ def _facts(trial: Trial, ended: End) -> dict[Fact, str]:
     held: dict[Fact, Any] = {("package", name): value for name, value in components(ended.result).items()}
     held |= {("input", name): value for name, value in trial.case.items()}
     held |= {("mode", ""): trial.mode, ("same", "kernel"): trial.kernel, ("same", "gpu"): trial.gpu}
-    held |= {("same", "file"): ended.result.kernel_hash}
+    held |= {("same", "file"): ended.result.kernel_hash, LOADED: _loaded(ended)}
     return {fact: str(value) for fact, value in held.items()}
 
 
+def _loaded(ended: End) -> str:
+    told = ended.result.found.get("loaded")
+    return ", ".join(map(str, told)) if isinstance(told, list) else "not told"
+
+
 def _pairs(known: Sequence[Point], fact: Fact) -> Iterator[Pair]:
-    """Those that have all other facts in common, the earlier value first."""
+    """Those that have all other facts in common, the earlier value first; what is loaded matters to packages alone."""
     groups: dict[frozenset[tuple[Fact, str]], list[Point]] = {}
+    apart = {fact} if fact[0] == "package" else {fact, LOADED}
     for point in known:
-        rest = frozenset(item for item in point.facts.items() if item[0] != fact)
+        rest = frozenset(item for item in point.facts.items() if item[0] not in apart)
         groups.setdefault(rest, []).append(point)
     for members in groups.values():
         members.sort(key=lambda point: natural(point.facts.get(fact, "")))
@@ -116,7 +127,8 @@ def _pairs(known: Sequence[Point], fact: Fact) -> Iterator[Pair]:
 
 
 def _alike(pair: Pair, fact: Fact) -> tuple[str, ...]:
-    """What is counted together: kernel, kind, name, both values, and the mode where that is not what differs."""
+    """What is counted together: kernel, kind, name, both values, mode (where that does not differ), what is loaded."""
     values = (point.facts.get(fact, "") or "none" for point in pair)
     mode = "" if fact[0] == "mode" else pair[0].trial.mode
-    return pair[0].trial.kernel, *fact, *values, mode
+    loaded = pair[0].facts[LOADED] if fact[0] == "package" else ""
+    return pair[0].trial.kernel, *fact, *values, mode, loaded

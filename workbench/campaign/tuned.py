@@ -13,20 +13,26 @@ from workbench.untrusted import natural, plain
 
 TUNED = "+tuned"
 HEADS = ("kernel", "case", "mode", "environment", "tunings", "default", "run")
-EMPTY = "No tuned trial is stored. `workbench run --interleave --generations 4 --mode graph+tuned` makes four tunings a side."
+EMPTY = "No tuned trial is stored. `workbench run --interleave --generations 4 --mode graph+tuned` makes four a side."
 NOTE = "Each process tunes anew. The default is the same call without tuning, in the same run."
 EQUAL_HEADS = ("kernel", "case", "mode", "before", "after", "tactics", "change [95 %]", "verdict", "n")
 EQUAL_EMPTY = "Nothing that was tuned, or at set tactics, is stored of two environments in one run."
 EQUAL_NOTE = (
-    "Tuned: the verdict is from the distribution of the tunings, four a side at least. Set: the same tactics on both sides, "
-    "as the case says. By chance: tunings of both sides that happen to have picked the same tactics, without a verdict."
+    "Tuned: the verdict is from the distribution of the tunings, four a side at least. Set: the same tactics on both "
+    "sides, as the case says. By chance: tunings of both sides that picked the same tactics, without a verdict."
 )
 
 
 def tuned(results: Results) -> Shown:
     """A row for each trial that was tuned, in each run."""
     rows = tuple(row for side in sides(results) for row in _rows(results, side))
-    return Shown("What was tuned", HEADS, tuple(sorted(rows, key=lambda row: [natural(entry) for entry in row])), EMPTY, NOTE)
+    return Shown(
+        "What was tuned",
+        HEADS,
+        tuple(sorted(rows, key=lambda row: [natural(entry) for entry in row])),
+        EMPTY,
+        NOTE,
+    )
 
 
 def _rows(results: Results, side: Side) -> Iterator[tuple[str, ...]]:
@@ -59,7 +65,9 @@ def equal_tactics(results: Results) -> Shown:
         if change.ratio
         for row in _compared(before, change)
     ]
-    return Shown("Versions compared, tuned and at equal tactics", EQUAL_HEADS, tuple(rows), EQUAL_EMPTY, EQUAL_NOTE)
+    return Shown(
+        "Versions compared, tuned and at equal tactics", EQUAL_HEADS, tuple(rows), EQUAL_EMPTY, EQUAL_NOTE
+    )
 
 
 def _is_asked(mode: str, case: dict[str, object]) -> bool:
@@ -68,11 +76,31 @@ def _is_asked(mode: str, case: dict[str, object]) -> bool:
 
 def _compared(before: str, change: Change) -> Iterator[tuple[str, ...]]:
     trial = change.trial
-    head = plain(trial.kernel), plain(trial.label, 300), plain(trial.mode), plain(before), plain(trial.environment)
-    bounds = "" if change.low is None or change.high is None else f" [{change.low - 1:+.1%}, {change.high - 1:+.1%}]"
+    head = (
+        plain(trial.kernel),
+        plain(trial.label, 300),
+        plain(trial.mode),
+        plain(before),
+        plain(trial.environment),
+    )
+    bounds = (
+        ""
+        if change.low is None or change.high is None
+        else f" [{change.low - 1:+.1%}, {change.high - 1:+.1%}]"
+    )
     said = f"{(change.ratio or 1.0) - 1:+.1%}{bounds}"
-    why = "; ".join(EXPLAINED.get(each, each) for each in change.reasons) if change.verdict == Direction.AMBIGUOUS else ""
-    yield *head, "as tuned" if change.tuned[0] else "set", said, f"{change.verdict} {why}".strip(), _n(change.processes)
+    why = (
+        "; ".join(EXPLAINED.get(each, each) for each in change.reasons)
+        if change.verdict == Direction.AMBIGUOUS
+        else ""
+    )
+    yield (
+        *head,
+        "as tuned" if change.tuned[0] else "set",
+        said,
+        f"{change.verdict} {why}".strip(),
+        _n(change.processes),
+    )
     for each in at_equal(change.tuned):
         yield *head, f"by chance: {each.tactic}", f"{each.ratio - 1:+.1%}", "none", _n(each.counts)
 

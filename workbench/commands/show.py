@@ -22,7 +22,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="*", default=["results"], help="folders (default: results)")
     filters(parser)
     parser.add_argument(
-        "--columns", default="environment", choices=COLUMNS, help="what the columns are (default: environment)"
+        "--columns",
+        default="environment",
+        choices=COLUMNS,
+        help="what the columns are (default: environment)",
     )
     parser.add_argument("--json", action="store_true", help="one object per trial on stdout")
 
