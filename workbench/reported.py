@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench import known_issues
 from workbench.known_issues import Issue
+from workbench.planned import is_forensic
 from workbench.results import AGAINST, OUTCOME_OF_REASON, Outcome, Result, Results, Standing
 from workbench.showing import legend
 from workbench.showing.cells import Cell, links, stacked
@@ -72,11 +73,16 @@ class Match:
 
 
 def matches(results: Results) -> list[Match]:
-    """Reports that some trial is in the range of, by their ids; trials of unknown GPU or packages match none."""
+    """Reports that some trial is in the range of, by their ids; trials of unknown GPU or packages match none.
+
+    Nor do those behind a fence or under a tool: that they crash is our doing, and no report is of it.
+    """
     issues, known = known_issues.load(), {}  # type: list[Issue], dict[tuple[str, ...], list[Issue]]
     found: dict[Issue, list[Standing]] = {}
     for standing in results.trials().values():
         result = standing.result
+        if is_forensic(result):
+            continue
         key = (
             result.trial.kernel,
             str(result.found.get("api", "")),

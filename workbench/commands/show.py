@@ -9,16 +9,24 @@ from typing import Any
 
 from workbench.commands._shared import exit_code, filters, load_results
 
+COLUMNS = ("environment", "gpu", "mode")
 EXAMPLES = """examples:
   workbench show results
   workbench show results --kernel mxfp4_swiglu --environment 'sglang 0.5.12'     # the name in full
   workbench show results results/local --kernel trtllm_attention --json
+  workbench show results --kernel mxfp4_swiglu --columns mode     # eager beside graph and piecewise
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="*", default=["results"], help="folders (default: results)")
     filters(parser)
+    parser.add_argument(
+        "--columns",
+        default="environment",
+        choices=COLUMNS,
+        help="what the columns are (default: environment)",
+    )
     parser.add_argument("--json", action="store_true", help="one object per trial on stdout")
 
 
@@ -37,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             json.dumps([_standing(trial, standing) for trial, standing in results.trials().items()], indent=1)
         )
     else:
-        print(Matrix(results).text())
+        print(Matrix(results, columns=options.columns).text())
     for problem in results.problems:
         print(f"workbench: not used: {problem!r}", file=sys.stderr)
     standings = results.trials().values()

@@ -30,6 +30,7 @@ class End:
     result: Result
     processes: int
     faults: int
+    each: tuple[bool, ...] = ()  # whether it had a fault, process by process as they are stored
 
     @property
     def known(self) -> bool:
@@ -70,7 +71,7 @@ def end(attempts: Sequence[Result]) -> End | None:
     processes = _processes(told)
     faulty = [each for each in told if each.outcome != Outcome.OK]
     shown = (faulty or told or alike or [newest])[-1]
-    return End(shown, len(processes), sum(processes.values()))
+    return End(shown, len(processes), sum(processes.values()), tuple(processes.values()))
 
 
 def of_the_machine(result: Result) -> bool:

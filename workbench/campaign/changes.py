@@ -1,0 +1,58 @@
+"""Which change flips which outcome: one row a change, in all pairs of trials that differ in nothing else."""
+
+from workbench.campaign.single import LEVEL, Single, fails, singles
+from workbench.evidence.facts import MOST_IDS
+from workbench.results import Results
+from workbench.showing.shown import Shown
+from workbench.untrusted import plain
+
+INPUTS = ("pad_scales", "hidden", "intermediate")
+HEADS = (
+    "kernel", "what differs", "before", "after", "mode", "loaded", "pairs", "right on both", "fails on both",
+    "before alone", "after alone", "so it", "ids",
+)  # fmt: skip
+EMPTY = (
+    "No two trials that are stored differ in one thing alone. `workbench run` with environments that share all but one "
+    "package, or with cases that share all but one input, makes such pairs."
+)
+NOTE = (
+    "A trial fails where some process of it was wrong, crashed or hung; of the two of a pair, as many processes are "
+    "looked at as both have. A change flips an outcome where the pairs that differ lean one way by more than a coin "
+    f"would (sign test, {LEVEL:.0%}: six of six do, five of five do not). Loaded are the libraries that the process "
+    "had; a package that was not loaded could hardly change anything. "
+    "Pairs share trials, so they are not as independent as the test takes them to be."
+)
+
+
+def changes(results: Results) -> Shown:
+    """By kernel and change; what it does is said in words."""
+    rows = tuple(_row(each) for each in singles(results, INPUTS))
+    return Shown("One change at a time", HEADS, rows, EMPTY, NOTE)
+
+
+def _row(single: Single) -> tuple[str, ...]:
+    counts = [single.count(*each) for each in ((False, False), (True, True), (True, False), (False, True))]
+    name = plain(single.name or single.kind, 60)
+    places = plain(single.mode or "-"), plain(single.loaded or "-")
+    shown = plain(single.kernel), name, *(plain(value, 60) for value in single.values), *places
+    return *shown, str(len(single.pairs)), *map(str, counts), said(single), evidence(single)
+
+
+def said(single: Single) -> str:
+    if single.flips:
+        return f"flips it: fails with {plain(single.flips, 60)}"
+    if single.nothing:
+        return "flips nothing"
+    return "is right with both" if not _differ(single) else "may be chance"
+
+
+def _differ(single: Single) -> int:
+    return single.count(True, False) + single.count(False, True)
+
+
+def evidence(single: Single) -> str:
+    """The trials of the pairs that say most: those that differ first, then those that fail."""
+    told = sorted(single.pairs, key=lambda pair: (fails(pair)[0] == fails(pair)[1], -sum(fails(pair))))
+    ids = list(dict.fromkeys(point.trial.id for pair in told for point in pair))
+    more = f" and {len(ids) - MOST_IDS} more" if len(ids) > MOST_IDS else ""
+    return ", ".join(ids[:MOST_IDS]) + more

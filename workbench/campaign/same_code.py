@@ -1,0 +1,82 @@
+"""Which environments run the same code for a trial, by the digests that `benchmarks/same_code.py` made of it.
+
+A comparison of two of them is a null control: whatever it finds is a false alarm.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from workbench.comparison.sides import Question, question
+from workbench.reported import versions_in
+from workbench.results import Result, Results
+from workbench.sources import part
+from workbench.strict_json import read_json
+from workbench.untrusted import natural
+
+Code = tuple[str, ...]
+"""Package, digest, and all that lies beneath by its version: equal where the same code runs on the same libraries."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A package whose `versions` have these digests for `kernels`, in cases that have what `where` says."""
+
+    package: str
+    kernels: tuple[str, ...]
+    where: dict[str, Any]
+    versions: dict[str, str]
+
+    def of(self, result: Result) -> str:
+        """The digest; empty where it is not known. A key that a case lacks has its usual value, as `where` has."""
+        trial, packages = result.trial, versions_in(part(result.provenance, "environment"))
+        fits = all(trial.case.get(name, value) == value for name, value in self.where.items())
+        return (
+            self.versions.get(packages.get(self.package, ""), "")
+            if trial.kernel in self.kernels and fits
+            else ""
+        )
+
+
+def load(file: Path | str) -> list[Group]:
+    """Raises ValueError for a file of another kind."""
+    try:
+        return [
+            Group(str(each["package"]), tuple(each["kernels"]), dict(each["where"]), dict(each["code"]))
+            for each in read_json(Path(file).read_bytes())
+        ]
+    except (TypeError, KeyError) as problem:
+        raise ValueError(f"{file} is no list of groups of releases: {problem}") from problem
+
+
+def controls(results: Results, groups: list[Group]) -> Iterator[tuple[str, tuple[str, str], Results]]:
+    """Kernel, two environments, and the attempts of both at trials for which both run the same code."""
+    asked: dict[str, dict[Question, dict[str, list[Result]]]] = {}
+    for result in results:
+        if _code(result, groups):
+            of_kernel = asked.setdefault(result.trial.kernel, {})
+            of_kernel.setdefault(question(result.trial), {}).setdefault(result.trial.environment, []).append(
+                result
+            )
+    for kernel, questions in sorted(asked.items(), key=lambda item: natural(item[0])):
+        names = sorted({name for each in questions.values() for name in each}, key=natural)
+        for pair in combinations(names, 2):
+            if shared := [each for sides in questions.values() for each in _shared(sides, pair, groups)]:
+                yield kernel, pair, Results(tuple(shared))
+
+
+def _shared(sides: dict[str, list[Result]], pair: tuple[str, str], groups: list[Group]) -> list[Result]:
+    both = [sides.get(name, []) for name in pair]
+    codes = [{_code(each, groups) for each in side} for side in both]
+    return [*both[0], *both[1]] if codes[0] == codes[1] and len(codes[0]) == 1 else []
+
+
+def _code(result: Result, groups: list[Group]) -> Code | None:
+    inherited = part(result.provenance, "environment", "inherited")
+    beneath = sorted(inherited.items()) if isinstance(inherited, dict) else []
+    for group in groups:
+        if digest := group.of(result):
+            return (group.package, digest, *(f"{name} {version}" for name, version in beneath))
+    return None
