@@ -69,6 +69,24 @@ def test_a_ratio_that_does_not_decide(before, after, reason):
 
 
 @pytest.mark.parametrize(
+    "before, after, said",
+    [
+        ((1980, 1780, 1980, 1800, 1980, 1790), (1980, 1970, 1800, 1980, 1960, 1980), False),
+        ((1980, 1960, 1975, 1980, 1970, 1965), (1900, 1890, 1905, 1895, 1900, 1890), True),
+    ],
+)
+def test_clocks_are_apart_where_they_are_by_more_than_their_own_noise(before, after, said):
+    sides = [
+        attempt(environment, factor * 100.0, place, time={"clocks": {"sm_mhz": mhz}})
+        for environment, factor, clocks in ((OLD, 1.0, before), (NEW, 1.05, after))
+        for place, mhz in enumerate(clocks)
+    ]
+    change = one(Results(tuple(sides)))
+    assert ("clocks" in change.reasons) is said
+    assert change.verdict == (Direction.AMBIGUOUS if said else Direction.SLOWER)
+
+
+@pytest.mark.parametrize(
     "before, after, reason",
     [
         ({"kernels": ["gemm_a"]}, {"kernels": ["gemm_b"]}, "another kernel ran"),

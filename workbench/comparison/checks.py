@@ -1,7 +1,12 @@
 """What forbids a ratio, and what keeps one from deciding: everything but the times themselves."""
 
+import math
+from statistics import fmean
+
+from workbench.comparison.estimate import Figures, estimate
 from workbench.comparison.rules import (
     CLOCKS_APART,
+    DEFAULT,
     EVENTS_FROM_US,
     GRAPH_WITHIN,
     HOST_FREE_US,
@@ -44,19 +49,24 @@ def apart(before: dict[Place, Gathered], after: dict[Place, Gathered]) -> list[s
 
 def obstacles(before: Gathered, after: Gathered, rule: Rule) -> list[str]:
     """Why the ratio there is must not decide: the card was not in the same state for both sides."""
-    clocks = [side.middle("sm_mhz", within="clocks") for side in (before, after)]
-    anchors = [side.middle("anchor_us") for side in (before, after)]
-    found = []
-    if all(clocks) and not _near(clocks, CLOCKS_APART):
-        found.append("clocks")
-    if all(anchors) and not _near(anchors, rule.margin):
-        found.append("anchor")
-    return found
+    states = {"clocks": ("sm_mhz", "clocks", CLOCKS_APART), "anchor": ("anchor_us", "", rule.margin)}
+    return [
+        reason
+        for reason, (name, within, share) in states.items()
+        if _apart(before.by_process(name, within), after.by_process(name, within), share)
+    ]
 
 
-def _near(pair: list[float | None], share: float) -> bool:
-    low, high = sorted(each or 0.0 for each in pair)
-    return high <= low * (1 + share)
+def _apart(before: Figures, after: Figures, share: float) -> bool:
+    """By more than `share`; with enough processes to show their noise, by more than that too.
+
+    A clock is read once a visit, and jumps by 4 % between visits that take the same time.
+    """
+    if not before or not after:
+        return False
+    gap = abs(fmean(after.values()) - fmean(before.values()))
+    found = estimate(before, after, may_pair=False, fewest=DEFAULT.fewest)
+    return gap - (found.half_width if found else 0.0) > math.log1p(share)
 
 
 def notes(before: Gathered, after: Gathered) -> list[str]:

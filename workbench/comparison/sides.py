@@ -1,6 +1,7 @@
 """Attempts gathered into sides: what each process of one environment and arm had, in one run on one card."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
@@ -72,12 +73,19 @@ class Gathered:
     @cached_property
     def processes(self) -> dict[int, float]:
         """Generation -> mean over its visits of the logarithm of the median time: linear drift cancels in A B B A."""
+        return self._by_process(time_us)
+
+    def by_process(self, name: str, within: str = "") -> dict[int, float]:
+        """The same for another positive number in `time`, or in one of its groups; without processes that lack it."""
+        return self._by_process(lambda each: _number(each, name, within))
+
+    def _by_process(self, of: Callable[[Result], float | None]) -> dict[int, float]:
         visits: dict[int, dict[int, list[float]]] = {}
         for each in self.timed:
-            times = visits.setdefault(each.generation, {}).setdefault(each.visit, [])
-            times.append(math.log(time_us(each) or 1.0))
+            if found := of(each):
+                visits.setdefault(each.generation, {}).setdefault(each.visit, []).append(math.log(found))
         return {
-            generation: fmean(fmean(sorted(times)) for _, times in sorted(seen.items()))
+            generation: fmean(fmean(sorted(logs)) for _, logs in sorted(seen.items()))
             for generation, seen in sorted(visits.items())
         }
 
@@ -117,8 +125,7 @@ class Gathered:
 
     def each(self, name: str, within: str = "") -> list[float]:
         """A number in `time`, or in one of its groups, of every attempt that has it."""
-        facts = (each.time.get(within) if within else each.time for each in self.timed)
-        numbers = (number(each, name) for each in facts if isinstance(each, dict))
+        numbers = (_number(each, name, within) for each in self.timed)
         return [each for each in numbers if each is not None]
 
     def middle(self, name: str, within: str = "") -> float | None:
@@ -138,6 +145,11 @@ class Gathered:
     def throttled(self) -> bool:
         clocks = (each.time.get("clocks") for each in self.timed)
         return any(isinstance(each, dict) and bool(each.get("throttle")) for each in clocks)
+
+
+def _number(result: Result, name: str, within: str) -> float | None:
+    facts = result.time.get(within) if within else result.time
+    return number(facts, name) if isinstance(facts, dict) else None
 
 
 def time_us(result: Result) -> float | None:
