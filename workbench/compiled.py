@@ -46,7 +46,9 @@ def _size(kernels: list[dict[str, Any]]) -> str:
         for name in ("shared_bytes", "registers", "spill_bytes")
     }
     said = [f"{most['shared_bytes']} bytes of shared memory"]
-    said += [f"{most['registers']} registers"] if most["registers"] else []  # none: the disassembler did not know it
+    said += (
+        [f"{most['registers']} registers"] if most["registers"] else []
+    )  # none: the disassembler did not know it
     said += [f"{most['spill_bytes']} bytes spilled"] if most["spill_bytes"] else []
     return f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}; at most {', '.join(said)}"
 
