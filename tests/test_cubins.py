@@ -82,6 +82,10 @@ def test_what_fits_and_spills_is_said() -> None:
         "compiled, not run: 1 kernel; at most 83292 bytes of shared memory, 168 registers, 2008 bytes spilled",
     )
     assert judge({"kernels": [made]}, launched=True)[1].startswith("launched, not checked: ")
+    unread = dict(name="k", shared_bytes=83292)  # by a disassembler that does not know the family
+    assert (
+        judge({"kernels": [unread]})[1] == "compiled, not run: 1 kernel; at most 83292 bytes of shared memory"
+    )
 
 
 @pytest.mark.parametrize("told", [{}, {"kernels": None}, {"kernels": ["k"]}])

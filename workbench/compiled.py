@@ -45,9 +45,12 @@ def _size(kernels: list[dict[str, Any]]) -> str:
         name: max(_number(each.get(name)) for each in kernels)
         for name in ("shared_bytes", "registers", "spill_bytes")
     }
-    spilled = f", {most['spill_bytes']} bytes spilled" if most["spill_bytes"] else ""
-    count = f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}"
-    return f"{count}; at most {most['shared_bytes']} bytes of shared memory, {most['registers']} registers{spilled}"
+    said = [f"{most['shared_bytes']} bytes of shared memory"]
+    said += (
+        [f"{most['registers']} registers"] if most["registers"] else []
+    )  # none: the disassembler did not know it
+    said += [f"{most['spill_bytes']} bytes spilled"] if most["spill_bytes"] else []
+    return f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}; at most {', '.join(said)}"
 
 
 def _list(value: Any) -> list[Any]:
