@@ -52,7 +52,7 @@ PAIRS_FROM = 5
 FRAGILE = 0.03
 CHOSEN_ANEW_FEWEST = 4  # tuned modes: each process picks its tactic, and two fresh tunings were 27 % apart
 MOST_MORE = 40  # processes a side beyond which "more needed" is not worked out
-CLOCKS_APART = 0.01  # between the sides' median SM clocks
+CLOCKS_APART = 0.01  # between the sides' SM clocks, beyond their noise between processes
 EVENTS_FROM_US = 100.0  # events add 1.5 to 5 us
 HOST_FREE_US = 3000.0  # eager calls have kept the host busy for up to 1.4 ms; longer events are the device's
 GRAPH_WITHIN = 1.1  # events this close to the same call as a graph: the host did not hold it up
@@ -70,7 +70,7 @@ EXPLAINED: Mapping[str, str] = {
     f"only {FRAGILE:.0%} and more is told",
     "floor": "the limit is the A/A floor of this run, not the stated margin",
     "floor too high": f"equal environments differ by more than {WIDEST:.0%} in this run",
-    "clocks": f"the sides' median SM clocks are more than {CLOCKS_APART:.0%} apart",
+    "clocks": f"the sides' SM clocks are more than {CLOCKS_APART:.0%} apart, and not by their noise",
     "clocks unknown": "no SM clock was stored on a side",
     "tactics vary": "tunings of one side picked different tactics; which, and how far apart, stands below",
     "other tactics": "no tactic was picked on both sides: the difference may be the tuner's choice",
