@@ -1,15 +1,16 @@
 """Which change flips which outcome: one row a change, in all pairs of trials that differ in nothing else."""
 
+from itertools import groupby
+
 from workbench.campaign.single import LEVEL, Single, fails, singles
 from workbench.evidence.facts import MOST_IDS
 from workbench.results import Results
-from workbench.showing.shown import Shown
+from workbench.showing.shown import Shown, Tables
 from workbench.untrusted import plain
 
 INPUTS = ("pad_scales", "hidden", "intermediate")
 HEADS = (
-    "kernel", "what differs", "before", "after", "mode", "loaded", "pairs", "right on both", "fails on both",
-    "before alone", "after alone", "so it", "ids",
+    "what differs", "so it", "mode", "pairs", "both right", "both fail", "first alone", "second alone", "ids",
 )  # fmt: skip
 EMPTY = (
     "No two trials that are stored differ in one thing alone. `workbench run` with environments that share all but one "
@@ -18,24 +19,40 @@ EMPTY = (
 NOTE = (
     "A trial fails where some process of it was wrong, crashed or hung; of the two of a pair, as many processes are "
     "looked at as both have. A change flips an outcome where the pairs that differ lean one way by more than a coin "
-    f"would (sign test, {LEVEL:.0%}: six of six do, five of five do not). Loaded are the libraries that the process "
-    "had; a package that was not loaded could hardly change anything. "
-    "Pairs share trials, so they are not as independent as the test takes them to be."
+    f"would (sign test, {LEVEL:.0%}: six of six do, five of five do not). Pairs share trials, so they are not as "
+    "independent as the test takes them to be. In brackets what the processes had loaded; a package that was not "
+    "could hardly change anything."
 )
 
 
-def changes(results: Results) -> Shown:
-    """By kernel and change; what it does is said in words."""
-    rows = tuple(_row(each) for each in singles(results, INPUTS))
-    return Shown("One change at a time", HEADS, rows, EMPTY, NOTE)
+def changes(results: Results) -> Tables:
+    """A table a kernel; what each change does is said in words."""
+    found = groupby(singles(results, INPUTS), key=lambda each: each.kernel)
+    tables = [
+        Shown(f"{plain(kernel)}: one change at a time", HEADS, tuple(map(_row, some)), "", NOTE)
+        for kernel, some in found
+    ]
+    return Tables(tables or [Shown("", (), (), EMPTY)])
 
 
 def _row(single: Single) -> tuple[str, ...]:
     counts = [single.count(*each) for each in ((False, False), (True, True), (True, False), (False, True))]
-    name = plain(single.name or single.kind, 60)
-    places = plain(single.mode or "-"), plain(single.loaded or "-")
-    shown = plain(single.kernel), name, *(plain(value, 60) for value in single.values), *places
-    return *shown, str(len(single.pairs)), *map(str, counts), said(single), evidence(single)
+    loaded = f" [{plain(single.loaded, 60)}]" if single.loaded else ""
+    mode = plain(single.mode or "-")
+    return (
+        change(single) + loaded,
+        said(single),
+        mode,
+        str(len(single.pairs)),
+        *map(str, counts),
+        evidence(single),
+    )
+
+
+def change(single: Single) -> str:
+    """`hidden: 2880 to 3072`."""
+    before, after = (plain(value, 60) for value in single.values)
+    return f"{plain(single.name or single.kind, 60)}: {before} to {after}"
 
 
 def said(single: Single) -> str:
