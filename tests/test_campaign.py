@@ -324,6 +324,11 @@ def test_a_plan_of_another_kind_is_refused(tmp_path):
         campaign.not_run(Results(), plan(tmp_path, {"trials": []}))
 
 
+def test_without_the_files_beside_the_results_a_page_can_be_made(tmp_path):
+    assert "No plan is there" in repr(campaign.not_run(Results(), tmp_path / "none.json"))
+    assert "makes a null control" in repr(campaign.nulls(of(ran()), tmp_path / "none.json"))
+
+
 def test_texts_of_others_are_shown_plain(same, tmp_path):
     evil = "\x1b[31m<script>"
     results = of(ran(copy=evil), ran("illegal_memory_access", copy="0.4.5", detail=evil), ran(mode="eager"))

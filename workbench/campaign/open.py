@@ -10,7 +10,7 @@ from workbench.strict_json import read_json
 from workbench.untrusted import plain
 
 HEADS = ("step", "planned", "run", "not run", "why not")
-EMPTY = "The plan has no steps."
+EMPTY = "No plan is there: a JSON list of steps, each with its `trials` as `workbench run --dry-run --json` has them."
 NO_ATTEMPT = "no attempt is stored"
 
 
@@ -26,6 +26,8 @@ def not_run(results: Results, plan: Path | str) -> Shown:
 
 
 def _steps(plan: Path | str) -> list[dict[str, Any]]:
+    if not Path(plan).is_file():
+        return []
     found = read_json(Path(plan).read_bytes())
     if not isinstance(found, list) or not all(isinstance(each, dict) and "step" in each for each in found):
         raise ValueError(f"{plan} is no list of steps")

@@ -41,7 +41,9 @@ class Group:
 
 
 def load(file: Path | str) -> list[Group]:
-    """Raises ValueError for a file of another kind."""
+    """Nothing where there is no such file. Raises ValueError for one of another kind."""
+    if not Path(file).is_file():
+        return []
     try:
         return [
             Group(str(each["package"]), tuple(each["kernels"]), dict(each["where"]), dict(each["code"]))
