@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +36,23 @@ def main() -> None:
     parser.add_argument("modules", nargs="+", type=Path)
     parser.add_argument("--wheels", required=True, type=Path)
     options = parser.parse_args()
-    found: dict[str, dict[str, Any]] = {}
-    for folder in options.modules:
-        for file in sorted(folder.glob("flashinfer-*/*/*.so.xz")):
-            if asked := _asked(file.parent.name):
-                version = file.parts[-3].removeprefix("flashinfer-")
-                group = found.setdefault(
-                    file.parent.name, {"package": "flashinfer-python", **asked, "code": {}}
-                )
-                group["code"].setdefault(version, _of_module(file))
     copies = {each.name.split("-")[1]: _of_copy(each) for each in options.wheels.glob("triton_kernels_*.whl")}
     triton = {"package": "triton-kernels-of-sglang-kernel", "kernels": MXFP4, "where": {}, "code": copies}
-    groups = [*found.values(), triton]
+    groups = [*_modules(options.modules), triton]
     json.dump([{**each, "code": dict(sorted(each["code"].items()))} for each in groups], sys.stdout, indent=1)
     print()
+
+
+def _modules(folders: Iterable[Path]) -> list[dict[str, Any]]:
+    """A group for each module; of a release that is there twice, the first."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in (file for folder in folders for file in sorted(folder.glob("flashinfer-*/*/*.so.xz"))):
+        name, version = file.parts[-2], file.parts[-3].removeprefix("flashinfer-")
+        if asked := _asked(name):
+            group = found.setdefault(name, {"package": "flashinfer-python", **asked, "code": {}})
+            if version not in group["code"]:
+                group["code"][version] = _of_module(file)
+    return list(found.values())
 
 
 def _asked(module: str) -> dict[str, Any]:
@@ -60,7 +63,9 @@ def _asked(module: str) -> dict[str, Any]:
             "kernels": ["trtllm_attention"],
             "where": {"page": page, "head_dim": head_dim, "window": -1, "q_len": 1},
         }
-    return {"kernels": ["fp4_quantize"], "where": {}} if module == "fp4_quantization_90" else {}
+    if module == "fp4_quantization_90":
+        return {"kernels": ["fp4_quantize"], "where": {"backend": "cuda"}}
+    return {}
 
 
 def _of_module(file: Path) -> str:
