@@ -82,6 +82,21 @@ def test_what_was_tuned_is_forgotten_before_a_default_trial(monkeypatch):
     assert chosen() == -1
 
 
+def test_every_trial_begins_without_what_was_tuned_before_it(monkeypatch):
+    asked = []
+
+    def prepare(function, inputs):
+        asked.append("prepare")
+        raise NotImplementedError("no such case")
+
+    monkeypatch.setattr(tuning, "forget", lambda: asked.append("forget"))
+    monkeypatch.setattr(trial.values, "digest", lambda inputs: "")
+    kernel = SimpleNamespace(inputs=dict, prepare=prepare)
+    with pytest.raises(trial.Stopped, match="no such case"):
+        trial.ready({"case": {}, "mode": "graph"}, kernel, None, [].append, lambda **facts: None)
+    assert asked == ["forget", "prepare"]
+
+
 def test_nothing_is_forgotten_where_no_autotuner_was_imported(monkeypatch):
     monkeypatch.delitem(sys.modules, "flashinfer.autotuner", raising=False)
     tuning.forget()

@@ -72,7 +72,7 @@ EXPLAINED: Mapping[str, str] = {
     "floor too high": f"equal environments differ by more than {WIDEST:.0%} in this run",
     "clocks": f"the sides' SM clocks are more than {CLOCKS_APART:.0%} apart, and not by their noise",
     "clocks unknown": "no SM clock was stored on a side",
-    "tactics vary": "tunings of one side picked different tactics; which, and how far apart, stands below",
+    "tactics vary": "tunings of one side picked different tactics",
     "other tactics": "no tactic was picked on both sides: the difference may be the tuner's choice",
     "throttled": "a throttle reason was set during some of the visits",
     "anchor": "the anchor kernel differs between the sides by more than the margin",
