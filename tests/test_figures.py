@@ -6,7 +6,7 @@ import example_results as examples
 import pytest
 
 from workbench.figures import ends, floor_share, latency, side_by_side, timed_kernels
-from workbench.results import Results
+from workbench.results import Result, Results
 from workbench.showing import panels
 from workbench.showing.beside import apart
 from workbench.showing.plot import Plot, rounded
@@ -204,3 +204,14 @@ def test_long_cases_do_not_run_together() -> None:
     ]
     note = latency(Results(tuple(results)), "k").note
     assert "21 samples a point. All with setting_a=" in note
+
+
+def test_a_tuned_time_stands_with_the_tactic_that_was_chosen() -> None:
+    def tuned(environment: str, tactic: int) -> Result:
+        time = examples.timed(100.0, None, 1) | {"tuning": {"chosen": {"moe::gemm1": f"Runner {tactic}"}}}
+        return examples.one("example_moe", {"tokens": 16}, environment, mode="graph+tuned", time=time)
+
+    results = Results((tuned(examples.OLD, 3), tuned(examples.NEW, 4)))
+    assert latency(results, "example_moe").rows[0][3] == "graph+tuned [gemm1 Runner 3]"
+    (row,) = side_by_side(results, "example_moe", examples.OLD, examples.NEW).rows
+    assert row[0] == "graph+tuned [gemm1 Runner 3] | graph+tuned [gemm1 Runner 4]"

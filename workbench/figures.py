@@ -105,7 +105,7 @@ def _names(each: Timing, key: str | None) -> tuple[str, ...]:
         plain(each.trial.gpu),
         rest(each.trial, {key or ""}),
         size,
-        plain(each.trial.mode),
+        plain(each.mode),
         plain(each.trial.environment),
     )
 

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from workbench.results import Result
-from workbench.untrusted import plain
-
-MOST_TACTIC = 120  # characters; what was chosen is a text from another environment
+from workbench.tactics import tactic
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,12 @@ Sides = tuple[tuple[Tuning, ...], tuple[Tuning, ...]]
 
 def tunings(timed: Sequence[Result], processes: Mapping[int, float]) -> tuple[Tuning, ...]:
     """Of each process (generation -> logarithm of its time) whose tactic is stored."""
-    tactics = {each.generation: text for each in timed if (text := _tactic(each))}
+    tactics = {each.generation: text for each in timed if (text := tactic(each))}
     return tuple(
         Tuning(tactics[generation], math.exp(time))
         for generation, time in processes.items()
         if generation in tactics
     )
-
-
-def _tactic(result: Result) -> str:
-    tuning = result.time.get("tuning")
-    chosen = tuning.get("chosen") if isinstance(tuning, dict) else None
-    named = chosen.items() if isinstance(chosen, dict) else ()
-    each = (f"{str(operation).rpartition('::')[2]} {choice}" for operation, choice in sorted(named))
-    return plain(", ".join(each), MOST_TACTIC)
 
 
 def spread(side: Sequence[Tuning]) -> float | None:

@@ -35,7 +35,7 @@ def side_by_side(results: Results, kernel: str, baseline: str, candidate: str) -
     both = [(by_name.get((name, baseline)), by_name.get((name, candidate))) for name in names]
     pairs = [(before, after) for before, after in both if before and after]
     rows = [
-        (before.trial.mode, before.trial.gpu, rest(before.trial, {}),
+        (" | ".join(dict.fromkeys((before.mode, after.mode))), before.trial.gpu, rest(before.trial, {}),
          rounded(before.median_us), rounded(after.median_us),
          rounded(after.median_us / before.median_us), f"{before.samples} | {after.samples}")
         for before, after in pairs

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from workbench.results import Outcome, Result, Results, Standing, Trial
+from workbench.tactics import tactic
 from workbench.untrusted import natural, number, plain
 
 LADDERS = ("tokens", "batch", "length")  # the case's key that is the axis, before any other number
@@ -24,6 +25,12 @@ class Timing:
     samples: int
     throttled: bool
     marks: tuple[str, ...] = ()  # what must be said of it wherever it is shown
+    tactic: str = ""  # what was chosen, in a tuned mode
+
+    @property
+    def mode(self) -> str:
+        """`graph`, `graph+tuned [gemm1 MoERunner 33, gemm2 MoERunner 114]`."""
+        return self.trial.mode + (f" [{self.tactic}]" if self.tactic else "")
 
     @property
     def share(self) -> float | None:
@@ -65,7 +72,8 @@ def _timing(trial: Trial, standing: Standing, results: Results) -> Timing | None
     clocks = result.time.get("clocks")
     throttled = isinstance(clocks, dict) and bool(clocks.get("throttle"))
     taken = int(number(result.time, "taken") or len(samples))
-    return Timing(trial, middle, low, high, number(result.time, "floor_us"), taken, throttled, _marks(result))
+    floor_us, said_of_it = number(result.time, "floor_us"), _marks(result)
+    return Timing(trial, middle, low, high, floor_us, taken, throttled, said_of_it, tactic(result))
 
 
 def _marks(result: Result) -> tuple[str, ...]:
