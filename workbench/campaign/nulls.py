@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from workbench.campaign.same_code import controls, load
 from workbench.evidence.facts import MOST_IDS
 from workbench.results import Results
-from workbench.showing.shown import Shown
+from workbench.showing.shown import Shown, Tables
 from workbench.untrusted import plain
 from workbench.verdict.pairs import Pair, pairs
 from workbench.verdict.policy import DEFAULT
@@ -15,10 +17,14 @@ from workbench.verdict.word import Word
 
 OF_SPEED = (Word.SLOWER, Word.FASTER)
 OF_OUTCOME = (Word.BROKEN, Word.MENDED, Word.CHANGED)
+ALARMS = (*OF_SPEED, *OF_OUTCOME)
 TIMED = (*OF_SPEED, Word.SAME, Word.NOT_SLOWER)
+KNOWN = tuple(word for word in Word if word != Word.NOT_KNOWN)
 HEADS = (
-    "kernel", "environments", "trials", "what a verdict says", "false alarms of speed", "of outcome", "their ids",
+    "kernel", "pairs of environments", "comparisons", "speed decided", "false alarms of speed", "outcomes known",
+    "false alarms of outcome",
 )  # fmt: skip
+ALARM_HEADS = ("kernel", "environments", "comparisons", "what a verdict says", "false alarms", "their ids")
 EMPTY = (
     "No two environments that are stored run the same code. `workbench run --interleave` with two releases that "
     "`benchmarks/same_code.py` finds equal makes a null control."
@@ -30,37 +36,49 @@ NOTE = (
 )
 
 
-def nulls(results: Results, same_code: Path | str) -> Shown:
-    """A row for each kernel and pair of environments; the caption has their sum."""
+def nulls(results: Results, same_code: Path | str) -> Tables:
+    """How many by kernel, and the pairs of environments that had some."""
     found = [
-        (kernel, names, pairs(attempts, *names, DEFAULT))
+        Control(kernel, names, tuple(pairs(attempts, *names, DEFAULT)))
         for kernel, names, attempts in controls(results, load(same_code))
     ]
-    rows = tuple(_row(*each) for each in found if each[2])
-    return Shown(_sum([pair for *_, some in found for pair in some]), HEADS, rows, EMPTY, NOTE)
+    kernels = [
+        _sum(kernel, [*some]) for kernel, some in groupby(filter(_any, found), lambda each: each.kernel)
+    ]
+    alarmed = tuple(_alarms(each) for each in found if each.of(ALARMS))
+    counted = Shown("Null controls", HEADS, tuple(kernels), EMPTY, NOTE)
+    named = Shown(
+        "Null controls with false alarms", ALARM_HEADS, alarmed, "No null control had a false alarm."
+    )
+    return Tables([counted, named] if kernels else [counted])
 
 
-def _sum(every: Sequence[Pair]) -> str:
-    known = [pair for pair in every if pair.word != Word.NOT_KNOWN]
-    speed = f"{len(_of(every, OF_SPEED))} false alarms of speed in {len(_of(every, TIMED))} that were decided"
-    outcome = f"{len(_of(known, OF_OUTCOME))} of outcome in {len(known)}"
-    return f"Null controls, {len(every)} comparisons: {speed}, {outcome} of which both sides are known"
+@dataclass(frozen=True)
+class Control:
+    """What a verdict says of two environments that run the same code for a kernel."""
+
+    kernel: str
+    names: tuple[str, str]
+    pairs: tuple[Pair, ...]
+
+    def of(self, words: Collection[Word]) -> list[Pair]:
+        return [pair for pair in self.pairs if pair.word in words]
 
 
-def _row(kernel: str, names: tuple[str, str], some: Sequence[Pair]) -> tuple[str, ...]:
-    words = Counter(str(pair.word) for pair in some)
-    alarms = [_of(some, kind) for kind in (OF_SPEED, OF_OUTCOME)]
-    return (
-        plain(kernel), " | ".join(map(plain, names)), str(len(some)),
-        ", ".join(f"{count} {word}" for word, count in words.most_common()),
-        *(str(len(each)) for each in alarms), _ids([*alarms[0], *alarms[1]]),
-    )  # fmt: skip
+def _any(control: Control) -> bool:
+    return bool(control.pairs)
 
 
-def _of(some: Sequence[Pair], words: Collection[Word]) -> list[Pair]:
-    return [pair for pair in some if pair.word in words]
+def _sum(kernel: str, some: Sequence[Control]) -> tuple[str, ...]:
+    kinds = (TIMED, OF_SPEED, KNOWN, OF_OUTCOME)
+    counts = [sum(len(each.of(words)) for each in some) for words in (tuple(Word), *kinds)]
+    return plain(kernel), str(len(some)), *map(str, counts)
 
 
-def _ids(some: Sequence[Pair]) -> str:
-    more = f" and {len(some) - MOST_IDS} more" if len(some) > MOST_IDS else ""
-    return ", ".join(pair.trial.id for pair in some[:MOST_IDS]) + more or "-"
+def _alarms(control: Control) -> tuple[str, ...]:
+    words = Counter(str(pair.word) for pair in control.pairs)
+    said = ", ".join(f"{count} {word}" for word, count in words.most_common())
+    alarms = [pair.trial.id for pair in control.of(ALARMS)]
+    more = f" and {len(alarms) - MOST_IDS} more" if len(alarms) > MOST_IDS else ""
+    named = plain(control.kernel), " | ".join(map(plain, control.names)), str(len(control.pairs))
+    return *named, said, str(len(alarms)), ", ".join(alarms[:MOST_IDS]) + more
