@@ -142,7 +142,7 @@ def test_advice_has_the_trials_that_it_rests_on():
     results = of(*crashing(7), *crash)
     rows = {row[0]: row for row in campaign.advice(results).rows}
     assert rows["Pad the scales?"][1:3] == (
-        "it fails with pad_scales none, and not with pad_scales True", "mxfp4_swiglu, fenced: 7 of 7 pairs fail so"
+        "yes: it fails with pad_scales none, and not with pad_scales True", "mxfp4_swiglu, fenced: 7 of 7 pairs fail so"
     )  # fmt: skip
     assert rows["Pin FlashInfer?"][1] == f"no: it fails with {A} and with {B}"
     assert "1 of 1 pairs fail on both sides, none on one alone" in rows["Pin FlashInfer?"][2]
@@ -152,7 +152,7 @@ def test_advice_has_the_trials_that_it_rests_on():
 
 def test_a_cure_that_harms_is_not_advised():
     (row,) = [row for row in campaign.advice(crashing(0, 6)).rows if row[0] == "Pad the scales?"]
-    assert row[1] == "it fails with pad_scales True, and not with pad_scales none"
+    assert row[1] == "yes: it fails with pad_scales True, and not with pad_scales none"
 
 
 def test_nothing_is_advised_from_what_may_be_chance():
