@@ -14,10 +14,11 @@ MARK = re.compile(r"\+[\w.]+")  # of a local version: 0.6.11.post1+slower
 EMPTY = "No wheel with a planted change was checked: `python benchmarks/planted_checks.py` does so on a GPU."
 
 
-def proved(results: Results) -> Shown:
-    """A row for each version that carries a mark, where the one without it was measured too."""
-    heads = ("candidate", "answer", "named", "run again", "others")
-    return Shown("What the verdict said of each planted change", heads, tuple(_rows(results)), EMPTY)
+def proved(*sittings: Results) -> Shown:
+    """Of each sitting a row for each version that carries a mark, where the one without it was measured too."""
+    heads = ("candidate", "first run", "answer", "named", "run again", "others")
+    rows = tuple(row for results in sittings for row in _rows(results))
+    return Shown("What the verdict said of each planted change", heads, rows, EMPTY)
 
 
 def _rows(results: Results) -> Iterator[tuple[str, ...]]:
@@ -25,15 +26,17 @@ def _rows(results: Results) -> Iterator[tuple[str, ...]]:
     for name in names:
         baseline = MARK.sub("", name)
         if baseline != name and baseline in names:
-            yield _row(name, judge(results.only(environment=[baseline, name]), baseline, name))
+            first = min(each.run for each in results if each.trial.environment == name)
+            yield _row(name, first, judge(results.only(environment=[baseline, name]), baseline, name))
 
 
-def _row(name: str, verdict: Verdict) -> tuple[str, ...]:
+def _row(name: str, first: str, verdict: Verdict) -> tuple[str, ...]:
     pairs = [pair for family in verdict.families for pair in family.pairs]
     named = [pair for pair in pairs if pair.word in AGAINST]
     others = [str(pair.word) for pair in pairs if pair.word not in AGAINST]
     return (
         plain(name, 120),
+        plain(first, 40),
         str(verdict.answer),
         stacked(_named(pair) for pair in named) if named else "nothing",
         stacked(_again(pair) for pair in named) if named else "-",
