@@ -23,7 +23,8 @@ class Queue:
     def __call__(self) -> None:
         try:
             if self.submission.builds:
-                self._run("prepare")
+                for family in self.submission.families:
+                    self._run("prepare", family)
             for block in self.submission.blocks:
                 if block.name in self.submission.refused or self.submission.cancelled:
                     continue
@@ -38,14 +39,14 @@ class Queue:
         gpu = gpus.here(self.index)
         return f"cluster-{gpu.uuid_hash if gpu else 'cpu'}"
 
-    def _run(self, role: str, block: str = "") -> None:
+    def _run(self, role: str, of: str = "") -> None:
         log = self.submission.folder / "log"
         log.mkdir(exist_ok=True)
-        with (log / f"{block or role}.out").open("ab") as out:
+        with (log / f"{'-'.join(filter(None, (role, of)))}.out").open("ab") as out:
             variables = (
                 {**os.environ, "CUDA_VISIBLE_DEVICES": str(self.index)} if gpus.here(self.index) else None
             )
-            command = slurm.body(role, self.submission.file, block)
+            command = slurm.body(role, self.submission.file, of)
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=variables
             )

@@ -36,7 +36,7 @@ def check() -> None:
 
 
 def job_name(block: str) -> str:
-    """What the job of a block is called; `prepare` and `pages` are blocks in this."""
+    """What the job of a block is called; `prepare-sm90` and `pages` are blocks in this."""
     return f"workbench-{block}"
 
 
@@ -138,6 +138,6 @@ def _call(*command: str) -> "subprocess.CompletedProcess[str] | None":
         return None
 
 
-def body(role: str, file: Path, block: str = "") -> list[str]:
+def body(role: str, file: Path, of: str = "") -> list[str]:
     """The command that a job is."""
-    return [sys.executable, "-m", "workbench.cluster.job", role, str(file), *([block] if block else [])]
+    return [sys.executable, "-m", "workbench.cluster.job", role, str(file), *([of] if of else [])]

@@ -52,6 +52,11 @@ class Submission:
         """Whether there is an environment to build, and not just an interpreter to use."""
         return any(block.options["environment"] not in ([], ["here"]) for block in self.blocks)
 
+    @property
+    def families(self) -> list[str]:
+        """Those that a block may still be run for."""
+        return list(dict.fromkeys(block.family for block in self.blocks if block.name not in self.refused))
+
     def block(self, name: str) -> Block:
         return next(block for block in self.blocks if block.name == name)
 
@@ -107,7 +112,7 @@ def newest(results: Path, name: str = "") -> Submission:
 def missing(submission: Submission, block: Block) -> list[dict[str, Any]]:
     """The planned trials of a block that no attempt was made at, under the name of the GPU that its node has."""
     stored = load(submission.lines(block))
-    gpus = {result.trial.gpu for result in stored} - {"cpu", "none", block.gpu}
+    gpus = {result.trial.gpu for result in stored} - {block.cpu, "none", block.gpu}
     tried = {result.trial for result in stored if result.attempt > 0}
     found = []
     for each in block.trials:
