@@ -258,6 +258,16 @@ def test_an_engine_that_is_silent_makes_no_line(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
+def test_nothing_counts_as_cancelled_while_the_engine_is_silent(tmp_path, monkeypatch, capsys):
+    submission = submitted(tmp_path, slow(tmp_path), engine="slurm")
+    submission.jobs[submission.blocks[0].name] = "7"
+    submission.save()
+    monkeypatch.setattr(slurm, "_call", lambda *command: None)
+    assert cli.main(["cancel", "--results", str(tmp_path)]) == 2
+    assert "Slurm cannot be asked" in capsys.readouterr().err
+    assert not submission.cancelled
+
+
 def test_what_a_lost_job_did_not_bring_is_not_run_until_another_brings_it(tmp_path):
     submission = submitted(tmp_path, slow(tmp_path, 3), engine="slurm")
     (block,) = submission.blocks

@@ -78,7 +78,7 @@ def pages(submission: Submission) -> int:
     from .standing import states
     from .unfinished import unfinished
 
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError):
         unfinished(submission, states(submission))
     command = ["report", "--results", str(submission.results), "--site", submission.site]
     command += ["--notebooks", submission.notebooks]

@@ -25,7 +25,7 @@ class Refused(Exception):
     """Slurm does not take the job, and says why."""
 
 
-class Silent(RuntimeError):
+class Silent(ValueError):
     """Slurm cannot be asked: it says nothing of any job."""
 
 
@@ -94,7 +94,7 @@ def _squeue() -> dict[str, Told]:
         "squeue", "--noheader", "--states=all", f"--user={getpass.getuser()}", "--format=%i|%T|%j|%r"
     )
     if done is None or done.returncode:
-        raise Silent(f"Slurm cannot be asked: {done.stderr.strip()[:200] if done else 'no squeue'}")
+        raise Silent(f"Slurm cannot be asked: {_line(done.stderr) if done else 'no squeue'}")
     rows = [line.strip().split("|", 3) for line in done.stdout.splitlines() if line.count("|") >= 3]
     return {job: (state, reason, name) for job, state, name, reason in rows}
 
@@ -128,7 +128,11 @@ def cancel(jobs: Mapping[str, str]) -> None:
         return
     done = _call("scancel", *mine)
     if done is None or (done.returncode and "Invalid job id" not in done.stderr):
-        raise Silent(f"Slurm cannot be asked: {done.stderr.strip()[:200] if done else 'no scancel'}")
+        raise Silent(f"Slurm cannot be asked: {_line(done.stderr) if done else 'no scancel'}")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]
 
 
 def _call(*command: str) -> "subprocess.CompletedProcess[str] | None":

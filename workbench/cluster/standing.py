@@ -84,7 +84,9 @@ def _late(submission: Submission, block: Block, answer: tuple[str, str] | None) 
     reason = "" if reason in ("None", "") else f" ({reason})"
     if word == "PENDING" and reason.strip(" ()") in slurm.NEVER:
         return State(Engine.REFUSED, f"it can never start{reason}", job)
-    return State(OF_SLURM.get(word, Engine.WAITING), f"Slurm says {word}{reason}", job)
+    engine = OF_SLURM.get(word, Engine.WAITING)
+    log = f"; its log is {submission.folder.name}/log/{job}_0_log.out" if engine == Engine.NOT_RUN else ""
+    return State(engine, f"Slurm says {word}{reason}{log}", job)
 
 
 def _ask_queue(submission: Submission, blocks: list[Block]) -> dict[str, State]:
