@@ -461,6 +461,20 @@ def test_a_queue_that_was_killed_is_lost_and_nothing_is_called_a_crash(tmp_path)
     assert words == {"ok", "node_lost"}
 
 
+def test_a_job_that_fails_in_a_queue_that_goes_on_is_no_lost_node(tmp_path):
+    """A full disk, say. The pages are made nevertheless."""
+    submission = replace(submitted(tmp_path, slow(tmp_path, 1, 0.0)), site="site")
+    (block,) = submission.blocks
+    submission.queue = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+    write(submission.mark("started", block.name), {})
+    write(submission.mark("failed", block.name), {"returncode": 1})
+    (state,) = cluster.states(submission).values()
+    assert (state.engine, f"log/{block.name}.out" in state.why) == ("not_run", True)
+    assert cluster.pages(submission).engine == "waiting"
+    write(submission.mark("ended", "pages"), {"job": "1"})
+    assert cluster.pages(submission).engine == "done"
+
+
 def test_a_family_that_is_not_here_is_refused_and_its_trials_are_not_run(tmp_path):
     done = submit(tmp_path / "r", ZOO / "absent.py", "--dry-run")
     assert [each["trials"] for each in json.loads(done.stdout)] == [1]

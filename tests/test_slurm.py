@@ -270,10 +270,9 @@ def test_a_bundle_s_environments_are_built_first_and_the_pages_come_last(engine,
     assert cli.main([str(each) for each in ("bundle", *plan, "--output", bundle)]) == 0
     file.unlink(), shutil.rmtree(wheels)
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")  # the nodes are offline, and the login node is, too
-    submit(tmp_path / "r", bundle, "--site", site, "--notebooks", notebooks, pages=True)
-    assert wait(tmp_path / "r") == 0
+    done = submit(tmp_path / "r", bundle, "--site", site, "--notebooks", notebooks, "--wait", pages=True)
+    assert done.returncode == 0
     submission = newest(tmp_path / "r")
-    until((site / "index.html").is_file, 60)
     assert "A page" in (site / "00_page.html").read_text()
     jobs = {name: shown(engine, job) for name, job in submission.jobs.items()}
     blocks = [jobs[block.name] for block in submission.blocks]

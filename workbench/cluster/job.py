@@ -22,7 +22,7 @@ from workbench.commands import run as command
 from .blocks import Block
 from .node import alone, job_number, unfit, visible_gpu
 from .preparing import modules_of, options_of, prepare
-from .submission import Submission, open_submission, write
+from .submission import PAGES, Submission, open_submission, write
 
 PATIENCE_S = 2.0  # whoever ends a job ends its processes one by one: ours may be the last
 
@@ -37,7 +37,7 @@ def main() -> int:
     submission = open_submission(Path(file))
     if role == "prepare":
         prepare([block for block in submission.blocks if block.family == rest[0]])
-    elif role == "pages":
+    elif role == PAGES:
         return pages(submission)
     else:
         do(submission, submission.block(rest[0]))
@@ -82,7 +82,10 @@ def pages(submission: Submission) -> int:
         unfinished(submission, states(submission))
     command = ["report", "--results", str(submission.results), "--site", submission.site]
     command += ["--notebooks", submission.notebooks]
-    return subprocess.run([sys.executable, "-m", "workbench", *command]).returncode
+    code = subprocess.run([sys.executable, "-m", "workbench", *command]).returncode
+    if code == 0:
+        write(submission.mark("ended", PAGES), {"job": job_number()})
+    return code
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from workbench import gpus, locks
 
 from . import slurm
 from .local import WHERE
-from .submission import Submission, open_submission
+from .submission import PAGES, Submission, open_submission, write
 
 
 class Queue:
@@ -18,7 +18,6 @@ class Queue:
 
     def __init__(self, submission: Submission, index: int):
         self.submission, self.index = submission, index
-        self.process: subprocess.Popen[bytes] | None = None
 
     def __call__(self) -> None:
         try:
@@ -33,16 +32,17 @@ class Queue:
         except KeyboardInterrupt:
             (self.submission.folder / "cancelled").touch()
         if self.submission.site and not self.submission.cancelled:
-            self._run("pages")
+            self._run(PAGES)
 
     def _card(self) -> str:
         gpu = gpus.here(self.index)
         return f"cluster-{gpu.uuid_hash if gpu else 'cpu'}"
 
     def _run(self, role: str, of: str = "") -> None:
-        log = self.submission.folder / "log"
+        """One job; of a block or the pages it is told where it has failed."""
+        log, name = self.submission.folder / "log", of if role == "block" else role + of
         log.mkdir(exist_ok=True)
-        with (log / f"{'-'.join(filter(None, (role, of)))}.out").open("ab") as out:
+        with (log / f"{name}.out").open("ab") as out:
             variables = (
                 {**os.environ, "CUDA_VISIBLE_DEVICES": str(self.index)} if gpus.here(self.index) else None
             )
@@ -56,6 +56,8 @@ class Queue:
                 process.terminate()
                 process.wait()
                 raise
+        if process.returncode:
+            write(self.submission.mark("failed", name), {"returncode": process.returncode})
 
 
 def main() -> int:

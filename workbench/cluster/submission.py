@@ -16,6 +16,7 @@ from workbench.strict_json import read_json
 from .blocks import Block
 
 FOLDER, LINES = "cluster", "blocks"
+PAGES = "pages"  # the last job, as a block is called
 
 
 @dataclass

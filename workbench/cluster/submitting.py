@@ -8,9 +8,9 @@ from . import local, slurm
 from .keeping import kept
 from .places import Place
 from .standing import states
-from .submission import Submission, submissions
+from .submission import PAGES, Submission, submissions
 
-PREPARE, PAGES = "prepare", "pages"
+PREPARE = "prepare"
 
 
 def submit(

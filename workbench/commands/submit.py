@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--site", default="site", metavar="DIR", help="where the last job writes the pages (default: site)")
     add("--notebooks", default="notebooks", metavar="DIR")
     add("--no-pages", action="store_true", help="no last job")
-    add("--wait", action="store_true", help="until the last block has ended; then as `workbench collect`")
+    add("--wait", action="store_true", help="until all has ended, the pages too; then as `workbench collect`")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -138,10 +138,10 @@ def _wait(submission: Any, as_json: bool) -> int:
     from workbench import cluster
     from workbench.commands._submission import exit_code, facts, text
 
-    states = cluster.states(submission)
-    while any(state.under_way for state in states.values()):
+    states, pages = cluster.states(submission), cluster.pages(submission)
+    while any(state.under_way for state in (*states.values(), pages) if state):
         time.sleep(0.3 if submission.engine == "local" else 5)
-        states = cluster.states(submission)
+        states, pages = cluster.states(submission), cluster.pages(submission)
     cluster.unfinished(submission, states)
     rows = facts(submission, states)
     print(json.dumps(rows, indent=1) if as_json else text(submission, rows))
