@@ -138,6 +138,7 @@ def test_two_hundred_trials_over_two_nodes_have_each_their_row(engine, tmp_path)
     submission = newest(tmp_path / "r")
     rows = [tried(submission.lines(block)) for block in submission.blocks]
     assert [len(each) for each in rows] == [100, 100]
+    assert len(load(tmp_path / "r").trials()) == 200
     assert all(len(attempts) == 1 for each in rows for attempts in each.values())
     assert not load(tmp_path / "r").problems
     files = [file.relative_to(tmp_path) for file in tmp_path.rglob("*.jsonl")]
@@ -197,7 +198,8 @@ def urgent(engine, family, gpus):
 def test_a_job_that_makes_way_for_an_urgent_one_goes_on_later_or_is_cancelled(engine, tmp_path):
     again, never = tmp_path / "again", tmp_path / "never"
     file = slow(tmp_path, 6, 0.5)
-    submit(again, file, families=("SM90",))
+    turns = ("--interleave", "--arms", "2", "--generations", "2")
+    submit(again, slow(tmp_path, 3, 0.5, "turns.py"), *turns, families=("SM90",))
     submit(never, file, "--no-requeue", families=("SM100",))
     for results, family, gpus in ((again, "SM90", 1), (never, "SM100", 2)):
         until(some_done(results), 40)
@@ -212,8 +214,12 @@ def test_a_job_that_makes_way_for_an_urgent_one_goes_on_later_or_is_cancelled(en
     assert "PREEMPTED" in state.why
     submit(never, file, families=("SM100",))
     assert wait(never) == 0
-    for results in (again, never):
-        assert [len(attempts) for attempts in tried(results).values()] == [1] * 6
+    assert [len(attempts) for attempts in tried(never).values()] == [1] * 6
+    made = [each for attempts in tried(again).values() for each in attempts]
+    assert len({each.run for each in made}) == 1  # the comparison went on
+    assert max(Counter((each.trial, each.arm, each.generation, each.visit) for each in made).values()) == 1
+    whole = Counter((each.trial, each.arm) for each in made if each.visit == 2)
+    assert len(whole) == 3 * 2 and min(whole.values()) >= 2
 
 
 def test_a_lost_node_loses_no_result_and_is_no_crash(engine, tmp_path):

@@ -57,19 +57,23 @@ def do(submission: Submission, block: Block) -> None:
         write(submission.mark("ended", block.name), {**about, "refused": problem})
         return
     with alone(submission.lines(block)):
-        summary = _run(block, submission.lines(block), index, f"{job}-{start}")
+        summary = _run(submission, block, index, f"{job}-{start}")
     if not summary.stopped:
         facts = {"outcomes": dict(summary.outcomes), "skipped": summary.skipped, "wall_s": summary.wall_s}
         write(submission.mark("ended", block.name), {**about, "start": int(start), **facts})
 
 
-def _run(block: Block, lines: Path, index: int, part: str) -> Any:
+def _run(submission: Submission, block: Block, index: int, part: str) -> Any:
     options = options_of(block)
-    options.results, options.gpu, options.prebuilt = str(lines), index, modules_of(options)
+    options.results, options.gpu = str(submission.lines(block)), index
+    options.prebuilt = modules_of(options)
     gpu = gpus.here(index)
     kernels, environments = command._kernels(options), command._environments(options)
     planned = planning.plan(kernels, environments, options.mode or planning.MODES, gpu, block.cpu)
-    how = replace(command._options(options), part=part, patience_s=PATIENCE_S)
+    name = (
+        submission.run(block) if options.interleave else ""
+    )  # a comparison is of one run, however often started
+    how = replace(command._options(options), name=name, part=part, patience_s=PATIENCE_S)
     return runner.run(planned, gpu, how)
 
 

@@ -65,6 +65,10 @@ class Submission:
         """Where the result lines of the block are; shared by all submissions of the same work."""
         return self.results / LINES / block.name
 
+    def run(self, block: Block) -> str:
+        """By what its attempts are known."""
+        return f"{self.id}-{block.name}"
+
     def mark(self, what: str, block: str) -> Path:
         """The file that says that a block has `started` or `ended`."""
         return self.folder / f"{block}.{what}.json"
