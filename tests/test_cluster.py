@@ -375,6 +375,8 @@ def test_a_folder_within_the_other_is_not_merged_into_it(tmp_path):
     save(OK, tmp_path / "mine" / "blocks" / "any.jsonl")
     with pytest.raises(ValueError, match="already"):
         cluster.merge([tmp_path / "mine" / "blocks"], tmp_path / "mine")
+    with pytest.raises(ValueError, match="twice"):
+        cluster.merge([tmp_path / "mine"], tmp_path / "mine" / "more")
 
 
 # This machine's own queue
