@@ -197,11 +197,11 @@ def urgent(engine, family, gpus):
 
 def test_a_job_that_makes_way_for_an_urgent_one_goes_on_later_or_is_cancelled(engine, tmp_path):
     again, never = tmp_path / "again", tmp_path / "never"
-    file = slow(tmp_path, 6, 0.5)
+    file = slow(tmp_path, 12, 0.4)
     turns = ("--interleave", "--arms", "2", "--generations", "2")
-    submit(again, slow(tmp_path, 3, 0.5, "turns.py"), *turns, families=("SM90",))
+    submit(again, slow(tmp_path, 3, 0.3, "turns.py"), *turns, families=("SM90",))
     submit(never, file, "--no-requeue", families=("SM100",))
-    for results, family, gpus in ((again, "SM90", 1), (never, "SM100", 2)):
+    for results, family, gpus in ((never, "SM100", 2), (again, "SM90", 1)):
         until(some_done(results), 40)
         urgent(engine, family, gpus)
     assert wait(again) == 0
@@ -214,7 +214,7 @@ def test_a_job_that_makes_way_for_an_urgent_one_goes_on_later_or_is_cancelled(en
     assert "PREEMPTED" in state.why
     submit(never, file, families=("SM100",))
     assert wait(never) == 0
-    assert [len(attempts) for attempts in tried(never).values()] == [1] * 6
+    assert [len(attempts) for attempts in tried(never).values()] == [1] * 12
     made = [each for attempts in tried(again).values() for each in attempts]
     assert len({each.run for each in made}) == 1  # the comparison went on
     assert max(Counter((each.trial, each.arm, each.generation, each.visit) for each in made).values()) == 1

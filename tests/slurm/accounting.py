@@ -44,12 +44,8 @@ def start(
     data, socket = folder / "accounting", folder / "mariadb.socket"
     data.mkdir()
     options = ["--no-defaults", f"--datadir={data}", f"--socket={socket}", f"--pid-file={folder}/mariadb.pid"]
-    options += [
-        "--skip-networking",
-        "--skip-grant-tables",
-        "--innodb-flush-log-at-trx-commit=0",
-        "--user=root",
-    ]
+    options += ["--skip-networking", "--skip-grant-tables", "--innodb-flush-log-at-trx-commit=0"]
+    options += ["--user=root"]  # where root starts it; else it is not heeded
     tables = f"create database mysql;\nuse mysql;\n{Path(TABLES).read_text()}"
     server = str(shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin"))
     subprocess.run(
@@ -58,5 +54,4 @@ def start(
     program("mariadbd", *options)
     until(socket.exists, "MariaDB has no socket")
     program("slurmdbd", "-D", MYSQL_UNIX_PORT=str(socket))
-    started = "started"  # what it logs when its tables are made and it listens
-    until(lambda: started in (folder / "slurmdbd.out").read_text(), "slurmdbd does not start")
+    until(lambda: "started" in (folder / "slurmdbd.out").read_text(), "slurmdbd does not start")

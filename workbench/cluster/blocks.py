@@ -84,7 +84,7 @@ def _block(
     stand_in = Gpu(place.gpu, "", "", "", 0.0)  # until a node says what it has
     modes = options["mode"] or planning.MODES
     planned = planning.plan(kernels, environments, modes, stand_in, cpu_of(place.family))
-    mine = {**options, **named(options, kernels), "again": False}
+    mine = {**options, **_named(options, kernels), "again": False}
     trials = [{"trial": asdict(each.trial), "kernel_hash": each.kernel.hash} for each in planned]
     asked = {name: value for name, value in mine.items() if name not in NOT_OF_THE_WORK}
     key = json.dumps([place.family, asked, [kernel.hash for kernel in kernels], anew], sort_keys=True)
@@ -94,7 +94,7 @@ def _block(
     return Block(name, place.family, place.gpu, mine, trials, on_gpu, place.arch)
 
 
-def named(options: Mapping[str, Any], kernels: Sequence[Kernel]) -> dict[str, list[str]]:
+def _named(options: Mapping[str, Any], kernels: Sequence[Kernel]) -> dict[str, list[str]]:
     """The kernels as `workbench run` is told of them: those of the workbench by name, a user's by file."""
     files = {str(kernel.file): kernel for kernel in kernels}
     own = [path for path in options["kernel_file"] if str(_absolute(path)) in files]

@@ -70,9 +70,8 @@ def _run(submission: Submission, block: Block, index: int, part: str) -> Any:
     gpu = gpus.here(index)
     kernels, environments = command._kernels(options), command._environments(options)
     planned = planning.plan(kernels, environments, options.mode or planning.MODES, gpu, block.cpu)
-    name = (
-        submission.run(block) if options.interleave else ""
-    )  # a comparison is of one run, however often started
+    # A comparison is of one run, however often the engine starts it.
+    name = submission.run(block) if options.interleave else ""
     how = replace(command._options(options), name=name, part=part, patience_s=PATIENCE_S)
     return runner.run(planned, gpu, how)
 

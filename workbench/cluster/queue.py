@@ -39,8 +39,9 @@ class Queue:
         return f"cluster-{gpu.uuid_hash if gpu else 'cpu'}"
 
     def _run(self, role: str, of: str = "") -> None:
-        """One job; of a block or the pages it is told where it has failed."""
-        log, name = self.submission.folder / "log", of if role == "block" else role + of
+        """One job; a mark says where it has failed."""
+        name = of if role == "block" else f"{role}-{of.lower()}".rstrip("-")
+        log = self.submission.folder / "log"
         log.mkdir(exist_ok=True)
         with (log / f"{name}.out").open("ab") as out:
             variables = (

@@ -133,11 +133,14 @@ def write(file: Path, facts: Mapping[str, Any]) -> None:
     """Whole or not at all: a reader on another node never sees half of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    with part.open("w", encoding="utf-8") as out:
-        json.dump(facts, out, indent=1)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(file)
+    try:
+        with part.open("w", encoding="utf-8") as out:
+            json.dump(facts, out, indent=1)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read(file: Path) -> dict[str, Any]:
