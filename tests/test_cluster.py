@@ -169,7 +169,7 @@ def test_modules_are_compiled_ahead_once_a_family_and_its_jobs_find_them(tmp_pat
 
 
 def test_blocks_of_a_family_that_cannot_be_prepared_are_refused(tmp_path, monkeypatch):
-    submission = submitted(tmp_path, slow(tmp_path), engine="slurm", families=("SM90",))
+    submission = replace(submitted(tmp_path, slow(tmp_path), engine="slurm"), site="site")
     for block in submission.blocks:
         block.options["environment"] = ["made-up==1.0"]
 
@@ -183,7 +183,7 @@ def test_blocks_of_a_family_that_cannot_be_prepared_are_refused(tmp_path, monkey
     )
     (state,) = cluster.states(submission).values()
     assert state.engine == "refused" and "prepare-sm90 is refused: Invalid partition" in state.why
-    assert not submission.jobs
+    assert not submission.jobs and cluster.pages(submission).engine == "refused"
 
 
 def test_a_constraint_map_says_how_to_ask(tmp_path):

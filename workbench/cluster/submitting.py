@@ -61,7 +61,9 @@ def _on_slurm(submission: Submission, places: dict[str, Place], cpu: Place, requ
             submission.refused[block.name] = f"{first} is refused: {why}"
         else:
             _hand(submission, block.name, body, places[block.family], [first], requeue)
-    if submission.site and submission.families:
+    if not submission.families:
+        submission.refused[PAGES] = "no block was taken"
+    elif submission.site:
         _hand(submission, PAGES, slurm.body(PAGES, file), cpu, [block.name for block in submission.blocks])
 
 
