@@ -313,6 +313,12 @@ def test_a_node_of_another_family_measures_nothing(tmp_path):
     assert node.unfit(replace(block, on_gpu=False), None) == ""
 
 
+def test_whoever_comes_second_knows_that_another_may_be_at_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(node, "LOCK_WAIT_S", 0.3)
+    with node.alone(tmp_path / "b") as first, node.alone(tmp_path / "b") as second:
+        assert (first, second) == (True, False)
+
+
 # Merging
 
 

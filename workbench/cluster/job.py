@@ -56,24 +56,23 @@ def do(submission: Submission, block: Block) -> None:
     if problem := unfit(block, gpus.here(index)):
         write(submission.mark("ended", block.name), {**about, "refused": problem})
         return
-    with alone(submission.lines(block)):
-        summary = _run(submission, block, index, f"{job}-{start}")
+    with alone(submission.lines(block)) as sure:
+        # A comparison is of one run, however often the engine starts it.
+        name = submission.run(block) if sure and block.options.get("interleave") else ""
+        summary = _run(submission, block, index, name=name, part=f"{job}-{start}")
     if not summary.stopped:
         facts = {"outcomes": dict(summary.outcomes), "skipped": summary.skipped, "wall_s": summary.wall_s}
         write(submission.mark("ended", block.name), {**about, "start": int(start), **facts})
 
 
-def _run(submission: Submission, block: Block, index: int, part: str) -> Any:
+def _run(submission: Submission, block: Block, index: int, **how: str) -> Any:
     options = options_of(block)
     options.results, options.gpu = str(submission.lines(block)), index
     options.prebuilt = modules_of(options)
     gpu = gpus.here(index)
     kernels, environments = command._kernels(options), command._environments(options)
     planned = planning.plan(kernels, environments, options.mode or planning.MODES, gpu, block.cpu)
-    # A comparison is of one run, however often the engine starts it.
-    name = submission.run(block) if options.interleave else ""
-    how = replace(command._options(options), name=name, part=part, patience_s=PATIENCE_S)
-    return runner.run(planned, gpu, how)
+    return runner.run(planned, gpu, replace(command._options(options), patience_s=PATIENCE_S, **how))
 
 
 def pages(submission: Submission) -> int:
