@@ -13,6 +13,7 @@ import pytest
 
 from workbench import bundling, cli
 from workbench.bundling import BadBundle, Item, collecting, unpack
+from workbench.commands import _plan
 from workbench.commands import run as command
 
 ZOO = Path(__file__).parent / "kernels"
@@ -174,13 +175,13 @@ def test_a_bundle_that_is_too_large_says_what_does_not_fit_and_writes_nothing(ma
 def test_a_plan_is_checked(tmp_path, plan, why):
     (tmp_path / "plan.json").write_text(plan)
     with pytest.raises(ValueError, match=why):
-        bundling.read_plan(tmp_path / "plan.json", command.defaults_of_run())
+        _plan.read(tmp_path / "plan.json", command.defaults_of_run())
 
 
 def test_what_is_said_now_goes_before_the_plan():
     defaults = {"mode": [], "gpu": 0, "effort": "default"}
     plan = {"mode": ["eager"], "effort": "quick"}
-    assert bundling.merged(plan, {**defaults, "effort": "thorough"}, defaults) == {
+    assert _plan.merged(plan, {**defaults, "effort": "thorough"}, defaults) == {
         "mode": ["eager"], "gpu": 0, "effort": "thorough",
     }  # fmt: skip
 

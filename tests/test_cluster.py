@@ -9,14 +9,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psutil
 import pytest
+from test_prebuilding import KERNEL as TWICE
+from test_prebuilding import fake_flashinfer, ninja
 
-from workbench import cli, cluster, environments, gpus, planning
-from workbench.cluster import local, node, slurm, standing
+from workbench import cli, cluster, environments, gpus, planning, prebuilt
+from workbench.cluster import local, node, places, preparing, slurm, standing
+from workbench.cluster.keeping import kept
 from workbench.cluster.submission import missing, new_id, read, write
 from workbench.commands import run as run_command
 from workbench.results import Outcome, Result, Trial
@@ -51,15 +54,16 @@ def slow(folder, count=6, wait_s=0.3, name="slow.py"):
     return folder / name
 
 
-def plan_options(*arguments):
+def plan_options(*arguments, python=sys.executable):
     parser = argparse.ArgumentParser()
     run_command.arguments(parser)
-    return vars(parser.parse_args(["--python", sys.executable, "--mode", "eager", *map(str, arguments)]))
+    first = ["--python", python] if python else []
+    return vars(parser.parse_args([*first, "--mode", "eager", *map(str, arguments)]))
 
 
-def submitted(results, *files, engine="local", families=("SM90",), most=500):
-    kernels = [planning.from_file(file) for file in files]
-    options = plan_options(*(part for file in files for part in ("--kernel-file", file)))
+def submitted(results, *files, engine="local", families=("SM90",), most=500, more=()):
+    options = plan_options(*(part for file in files for part in ("--kernel-file", file)), *more)
+    kernels = run_command._kernels(argparse.Namespace(**options))
     here = environments.parse("here", sys.executable)
     places = cluster.read_places(None, list(families))
     found = cluster.blocks(options, kernels, [here, replace(here, name="other")], places, most)
@@ -87,16 +91,113 @@ def test_the_same_work_has_the_same_name_and_other_work_another(tmp_path):
     assert first == again != submitted(tmp_path, file).blocks[0].name
 
 
+def test_trials_on_the_cpus_of_two_families_are_two(tmp_path):
+    first, second = submitted(tmp_path, slow(tmp_path, 2), families=("SM90", "SM100")).blocks
+    assert {each["trial"]["gpu"] for each in first.trials} == {"cpu of SM90 node"}
+    assert {each["trial"]["gpu"] for each in second.trials} == {"cpu of SM100 node"}
+
+
+def test_an_edit_after_the_submission_reaches_no_job_and_a_job_has_the_cases_of_its_kernels(tmp_path):
+    files = [slow(tmp_path, 2, name=f"{name}.py") for name in "ab"]
+    (tmp_path / "_shared.py").write_text("")
+    cases = {name: [dict(n=n, wait_s=0) for n in range(3)] for name in "ab"}
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    blocks = submitted(tmp_path, *files, more=("--cases", tmp_path / "cases.json"), most=1).blocks
+    assert len(blocks) == 2
+    stay = [kept(block, tmp_path / "kept" / block.name) for block in blocks]
+    for file in (*files, tmp_path / "cases.json"):
+        file.write_text("edited")
+    for block in stay:
+        options = preparing.options_of(block)
+        here = environments.parse("here", sys.executable)
+        planned = planning.plan(
+            run_command._kernels(options), [here, replace(here, name="other")], ["eager"], None, block.cpu
+        )
+        mine = [{"trial": asdict(each.trial), "kernel_hash": each.kernel.hash} for each in planned]
+        assert mine == block.trials and len(mine) == 6
+
+
+def test_one_plan_file_serves_a_run_and_a_submission(tmp_path, capsys):
+    plan = {"kernel_file": [str(slow(tmp_path, 3))], "python": sys.executable, "mode": ["eager"]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    words = ["--plan", str(tmp_path / "plan.json"), "--dry-run", "--json"]
+    assert cli.main(["run", *words]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 3
+    assert cli.main(["submit", "--cluster", "slurm", "--families", "SM90", "SM100", *words]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["family"], row["trials"]) for row in rows] == [("SM90", 3), ("SM100", 3)]
+    (tmp_path / "plan.json").write_text(json.dumps({**plan, "plan": "other.json"}))
+    assert cli.main(["run", *words]) == 2
+    assert "has 'plan'" in capsys.readouterr().err
+
+
+def test_families_that_are_only_compiled_for_need_no_cluster(tmp_path, capsys):
+    words = ["--kernel", "mxfp4_swiglu", "--environment", "triton==3.6.0", "--sm", "90"]
+    assert cli.main(["submit", "--cluster", "local", "--results", str(tmp_path), *words]) == 2
+    assert "workbench run --sm" in capsys.readouterr().err
+
+
+@ninja
+@pytest.mark.slow
+def test_modules_are_compiled_ahead_once_a_family_and_its_jobs_find_them(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    fake_flashinfer(tmp_path / "wheels")
+    (tmp_path / "twice.py").write_text(TWICE)
+    (tmp_path / "nvcc").write_text(f"#!/bin/sh\necho '#$ _HERE_={tmp_path}/cuda/bin'\necho 'V13.0.88'\n")
+    (tmp_path / "nvcc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    words = (
+        "--kernel-file",
+        tmp_path / "twice.py",
+        "--environment",
+        "flashinfer==0.0.1",
+        "--wheels",
+        "wheels",
+    )
+    options = plan_options(*words, python=None)
+    made = run_command._kernels(argparse.Namespace(**options))
+    given = run_command._environments(argparse.Namespace(**options))
+    (block,) = cluster.blocks(options, made, given, cluster.read_places(None, ["SM90"]))
+    specs = ["no-such-thing==1", *options["environment"]]  # what cannot be built is told, and ends nothing
+    preparing.prepare([replace(block, options={**options, "environment": specs})])
+    said = capfd.readouterr().out
+    assert "no-such-thing" in said and "twice_9 of flashinfer 0.0.1: made, 1 of 1 objects" in said
+    folder = preparing.modules_of(preparing.options_of(block))
+    assert list(prebuilt.modules(Path(folder), "0.0.1", "9.0", tmp_path / "u")) == ["twice_9"]
+    preparing.prepare([replace(block, options={**options, "no_build": True})])
+    assert "twice_9" not in capfd.readouterr().out
+
+
+def test_blocks_of_a_family_that_cannot_be_prepared_are_refused(tmp_path, monkeypatch):
+    submission = replace(submitted(tmp_path, slow(tmp_path), engine="slurm"), site="site")
+    for block in submission.blocks:
+        block.options["environment"] = ["made-up==1.0"]
+
+    def refuse(command, place, *_):
+        raise slurm.Refused("Invalid partition name specified")
+
+    monkeypatch.setattr(slurm, "check", lambda: None)
+    monkeypatch.setattr(slurm, "submit", refuse)
+    cluster.submit(
+        submission, cluster.read_places(None, ["SM90"]), places.cpu_place(None), say=lambda _: None
+    )
+    (state,) = cluster.states(submission).values()
+    assert state.engine == "refused" and "prepare-sm90 is refused: Invalid partition" in state.why
+    assert not submission.jobs and cluster.pages(submission).engine == "refused"
+
+
 def test_a_constraint_map_says_how_to_ask(tmp_path):
     file = tmp_path / "site.toml"
     file.write_text(
-        '[sm90]\nconstraint = "h100|h200"\ngpu = "NVIDIA H200"\naccount = "team"\ntime = 30\n[SM100]\ngres = ""\n'
+        '[sm90]\nconstraint = "h100|h200"\ngpu = "NVIDIA H200"\naccount = "team"\ntime = 30\n'
+        '[SM100]\ngres = ""\narch = "10.3a"\n'
     )
     hopper, blackwell = cluster.read_places(file, [], partition="gpus")
     assert (hopper.family, hopper.gpu, hopper.time_min) == ("SM90", "NVIDIA H200", 30)
     assert hopper.asked == {
         "constraint": "h100|h200", "gres": "gpu:1", "account": "team", "partition": "gpus",
     }  # fmt: skip
+    assert (hopper.arch, blackwell.arch) == ("9.0a", "10.3a")
     assert blackwell.asked == {"constraint": "sm100", "partition": "gpus"}
 
 
@@ -105,6 +206,7 @@ def test_a_constraint_map_says_how_to_ask(tmp_path):
     [
         ("x", "TOML"), ("a = 1", "tables"), ("[H100]\n", "family"), ("[SM90]\ngres = [1]", "one text"),
         ("[SM90]\ntime = 'long'", "minutes"), ("[SM90]\n'a b' = 1", "one text"), ('[SM90]\nqos = "a\\nb"', "line"),
+        ("[SM90]\narch = 'hopper'", "9.0a"),
     ],
 )  # fmt: skip
 def test_a_constraint_map_that_is_none_is_told(tmp_path, text, says):
@@ -156,6 +258,16 @@ def test_an_engine_that_is_silent_makes_no_line(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
+def test_nothing_counts_as_cancelled_while_the_engine_is_silent(tmp_path, monkeypatch, capsys):
+    submission = submitted(tmp_path, slow(tmp_path), engine="slurm")
+    submission.jobs[submission.blocks[0].name] = "7"
+    submission.save()
+    monkeypatch.setattr(slurm, "_call", lambda *command: None)
+    assert cli.main(["cancel", "--results", str(tmp_path)]) == 2
+    assert "Slurm cannot be asked" in capsys.readouterr().err
+    assert not submission.cancelled
+
+
 def test_what_a_lost_job_did_not_bring_is_not_run_until_another_brings_it(tmp_path):
     submission = submitted(tmp_path, slow(tmp_path, 3), engine="slurm")
     (block,) = submission.blocks
@@ -199,6 +311,12 @@ def test_a_node_of_another_family_measures_nothing(tmp_path):
     assert "NVIDIA B200, and SM90" in node.unfit(block, replace(GPU, name="NVIDIA B200", sm="10.0"))
     assert "no GPU" in node.unfit(block, None)
     assert node.unfit(replace(block, on_gpu=False), None) == ""
+
+
+def test_whoever_comes_second_knows_that_another_may_be_at_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(node, "LOCK_WAIT_S", 0.3)
+    with node.alone(tmp_path / "b") as first, node.alone(tmp_path / "b") as second:
+        assert (first, second) == (True, False)
 
 
 # Merging
@@ -263,6 +381,8 @@ def test_a_folder_within_the_other_is_not_merged_into_it(tmp_path):
     save(OK, tmp_path / "mine" / "blocks" / "any.jsonl")
     with pytest.raises(ValueError, match="already"):
         cluster.merge([tmp_path / "mine" / "blocks"], tmp_path / "mine")
+    with pytest.raises(ValueError, match="twice"):
+        cluster.merge([tmp_path / "mine"], tmp_path / "mine" / "more")
 
 
 # This machine's own queue
@@ -347,6 +467,20 @@ def test_a_queue_that_was_killed_is_lost_and_nothing_is_called_a_crash(tmp_path)
     cluster.unfinished(submission, cluster.states(submission))
     words = {standing.result.reason for standing in load(tmp_path / "r").trials().values()}
     assert words == {"ok", "node_lost"}
+
+
+def test_a_job_that_fails_in_a_queue_that_goes_on_is_no_lost_node(tmp_path):
+    """A full disk, say. The pages are made nevertheless."""
+    submission = replace(submitted(tmp_path, slow(tmp_path, 1, 0.0)), site="site")
+    (block,) = submission.blocks
+    submission.queue = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+    write(submission.mark("started", block.name), {})
+    write(submission.mark("failed", block.name), {"returncode": 1})
+    (state,) = cluster.states(submission).values()
+    assert (state.engine, f"log/{block.name}.out" in state.why) == ("not_run", True)
+    assert cluster.pages(submission).engine == "waiting"
+    write(submission.mark("ended", "pages"), {"job": "1"})
+    assert cluster.pages(submission).engine == "done"
 
 
 def test_a_family_that_is_not_here_is_refused_and_its_trials_are_not_run(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from workbench import crew, environments, interleaving, planning, runner
 from workbench.comparison import Side, compare
-from workbench.results import Outcome, Results
+from workbench.results import Outcome, Result, Results, Trial
 from workbench.store import load
 from workbench.worker import activity, stopwatch
 
@@ -29,6 +29,41 @@ def test_a_linear_drift_meets_all_sides_alike(count, generation):
 def test_another_side_begins_in_each_generation():
     sides = interleaving.arms([HERE], 3)
     assert len({interleaving.visits(sides, generation)[0].arm for generation in (1, 2, 3)}) == 3
+
+
+def attempts(generation, *visits, card="c1"):
+    """At one trial: `visits` are arm and number, with an outcome where it is not ok."""
+    trial = Trial("k", {}, "eager", "e", "NVIDIA H200")
+    return [
+        Result(
+            trial, "r", Outcome(rest[0] if rest else "ok"), "ok", arm=arm, generation=generation, visit=number,
+            provenance={"gpu": {"uuid_hash": card}},
+        )
+        for arm, number, *rest in visits
+    ]  # fmt: skip
+
+
+WHOLE = (("a", 1), ("b", 1), ("b", 2), ("a", 2))
+
+
+@pytest.mark.parametrize(
+    ("stored", "numbers"),
+    [
+        ([], [1, 2, 3]),
+        (attempts(1, *WHOLE), [2, 3]),
+        (attempts(1, *WHOLE) + attempts(2, *WHOLE[:3]), [3, 4]),  # the second was stopped in its middle
+        (attempts(1, *WHOLE[:1]) + attempts(2, *WHOLE[:2]) + attempts(3, *WHOLE), [4, 5]),
+        (
+            attempts(1, ("a", 1, "crashed"), ("b", 1), ("b", 2)),
+            [2, 3],
+        ),  # a side that fails is not asked again
+        (attempts(1, *WHOLE, card="c2") + attempts(2, *WHOLE, card="c2"), [3, 4, 5]),
+        ([each for n in (1, 2, 3) for each in attempts(n, *WHOLE)], []),
+    ],
+)
+def test_a_comparison_that_was_stopped_goes_on_with_the_generations_it_lacks(stored, numbers):
+    asked = {(Trial("k", {}, "eager", "e", "NVIDIA H200"), arm) for arm in "ab"}
+    assert list(interleaving.left(stored, asked, 3, "c1")) == numbers
 
 
 @pytest.fixture
@@ -53,6 +88,14 @@ def test_an_environment_against_itself(by_turns):
     assert len({each.run for each in found}) == 1
     changes = compare(Results(tuple(found)), Side(HERE.name, "a"), Side(HERE.name, "b"))
     assert [change.processes for change in changes] == [(2, 2), (2, 2)]
+
+
+@pytest.mark.slow
+def test_a_run_that_has_all_and_is_started_again_makes_nothing_twice(by_turns):
+    cases = [{"how": "right", "place": 0}, {"how": "aborts", "place": 1}]
+    first = by_turns("misbehaving", cases, generations=1, name="r")
+    assert {each.run for each in first} == {"r"}
+    assert by_turns("misbehaving", cases, generations=1, name="r") == first
 
 
 @pytest.mark.slow

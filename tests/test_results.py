@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Standing, Trial
+from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Standing, Trial, device
 from workbench.store import load, parse, save
 from workbench.strict_json import LONGEST_LINE
 
@@ -18,6 +18,14 @@ OK = Result(TRIAL, run="r1", outcome=Outcome.OK, reason="ok", time={"samples_us"
 
 def line(result=OK, **changed):
     return json.dumps({**asdict(result), **changed}).encode()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "what"),
+    [("NVIDIA H200", "gpu"), ("SM90", "gpu"), ("cpu", "cpu"), ("cpu of SM90 node", "cpu"), ("none", "none")],
+)
+def test_what_a_trial_names_as_its_device(gpu, what):
+    assert device(gpu) == what
 
 
 def test_what_is_saved_is_loaded(tmp_path):

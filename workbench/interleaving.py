@@ -3,12 +3,14 @@
 Two are visited A B B A, more in turn and back again; each generation of processes begins with another one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 
 from workbench.environments import Environment
 from workbench.planning import Planned
+from workbench.results import Outcome, Result, Trial
+from workbench.untrusted import part
 
 GENERATIONS: Mapping[str, int] = {"quick": 1, "default": 5, "thorough": 12}
 """Processes a side by effort: what the comparison's rule of the same name asks for."""
@@ -50,6 +52,23 @@ def visits(sides: Sequence[Arm], generation: int) -> list[Visit]:
     return [Visit(arm, generation, 1) for arm in there] + [
         Visit(arm, generation, 2) for arm in reversed(there)
     ]
+
+
+def left(
+    stored: Iterable[Result], asked: Collection[tuple[Trial, str]], count: int, card: str | None
+) -> range:
+    """The generations that a run still needs of `count` on this card, after the attempts that it has stored.
+
+    `asked` are trials and arms. A generation that was stopped in its middle is made again, under a new number, and
+    so are those of another card: sides meet on one.
+    """
+    ended: dict[int, set[tuple[Trial, str]]] = {}
+    for each in stored:
+        there, on = ended.setdefault(each.generation, set()), part(each.provenance, "gpu", "uuid_hash")
+        if on in (None, card) and (each.visit == 2 or each.outcome != Outcome.OK):
+            there.add((each.trial, each.arm))
+    whole, last = sum(there >= set(asked) for there in ended.values()), max(ended, default=0)
+    return range(last + 1, last + 1 + count - whole)
 
 
 def questions(todo: Iterable[Planned]) -> list[dict[Environment, Planned]]:

@@ -29,6 +29,7 @@ class Options:
     l2: str = "cold"
     reruns: bool = True  # further attempts at what has crashed, to say where
     purpose: str = ""  # why these attempts are made beyond a plan: they are stored as reruns and do not count
+    name: str = ""  # of the run, where an engine may stop it and start it again: it goes on
     part: str = ""  # a folder below `results` for the lines of this run alone, where other nodes write, too
     patience_s: float = 0.0  # after a death from outside: what ended the worker may be about to end us
 

@@ -76,18 +76,22 @@ class Planned:
 
 
 def plan(
-    chosen: Iterable[Kernel], environments: Sequence[Environment], modes: Sequence[str], gpu: Gpu | None
+    chosen: Iterable[Kernel],
+    environments: Sequence[Environment],
+    modes: Sequence[str],
+    gpu: Gpu | None,
+    cpu: str = "cpu",
 ) -> list[Planned]:
     """All trials, those of one environment together, so that its worker stays warm.
 
-    A kernel that runs on the CPU has the mode eager alone, and no trial in others. Raises ValueError for a mode
-    that there is not.
+    A kernel that runs on the CPU has the mode eager alone, and no trial in others; `cpu` is what its trials name as
+    their device. Raises ValueError for a mode that there is not.
     """
     check_modes(modes)
-    chosen = list(chosen)
+    chosen, on_gpu = list(chosen), gpu.name if gpu else "none"
     return [
         Planned(
-            _trial(kernel, case, mode, environment, gpu),
+            Trial(kernel.name, case, mode, environment.name, cpu if kernel.on_cpu else on_gpu),
             kernel,
             environment,
             _device(kernel, gpu),
@@ -108,13 +112,6 @@ def _device(kernel: Kernel, gpu: Gpu | None) -> str | None:
     if kernel.on_cpu or gpu is None:
         return "cpu" if kernel.on_cpu else None
     return "cuda" if gpu.real else "given"
-
-
-def _trial(
-    kernel: Kernel, case: dict[str, Any], mode: str, environment: Environment, gpu: Gpu | None
-) -> Trial:
-    device = "cpu" if kernel.on_cpu else (gpu.name if gpu else "none")
-    return Trial(kernel.name, case, mode, environment.name, device)
 
 
 def built_in(name: str, cases: Sequence[dict[str, Any]] | None = None) -> Kernel:

@@ -97,7 +97,8 @@ AGAINST = frozenset(
 class Trial:
     """What is planned and shown: one case of one kernel, called in one mode, in one environment, on one GPU.
 
-    `gpu` is the device's name, "cpu" for kernels that run there, "none" where there was no device.
+    `gpu` is the device's name, "cpu" for kernels that run there ("cpu of SM90 node" on a cluster, for the CPUs of
+    two nodes are two), "none" where there was no device.
     """
 
     kernel: str
@@ -127,6 +128,12 @@ class Trial:
         """Ten hex digits by which a page or a command names the trial, the same in every run."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def device(gpu: str) -> str:
+    """What a trial's `gpu` names: "gpu", "cpu" or "none"."""
+    first = gpu.partition(" ")[0]
+    return first if first in ("cpu", "none") else "gpu"
 
 
 @dataclass(frozen=True)

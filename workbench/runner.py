@@ -32,7 +32,7 @@ class Run:
 
     def __init__(self, planned: Sequence[Planned], gpu: gpus.Gpu | None, options: Options):
         self.planned, self.gpu, self.options = list(planned), gpu, options
-        self.id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        self.id = options.name or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         self.summary = Summary(self.id, len(self.planned))
         self.built: dict[Environment, Built | BuildError] = {}
         self.stored = self._load()
@@ -201,19 +201,31 @@ class Run:
 
     def _by_turns(self, todo: Sequence[Planned]) -> None:
         """All environments on one GPU, a warm worker each, several processes a side."""
+        before = [each for each in self.stored if each.run == self.id and each.attempt > 0 and not each.rerun]
         for planned in todo:
-            if isinstance(built := self.built[planned.environment], BuildError):
+            built = self.built[planned.environment]
+            if isinstance(built, BuildError) and planned.trial not in {each.trial for each in before}:
                 self._finish(planned, Told(stage="install"), self._not_built(built))
         there = [each for each in todo if isinstance(self.built[each.environment], Built)]
         sides = interleaving.arms(dict.fromkeys(each.environment for each in there), self.options.arms)
-        generations = self.options.generations or interleaving.GENERATIONS[self.options.effort]
+        generations = self._generations(before, there, sides)
         asked = interleaving.questions(there)
-        self.progress.expect(2 * generations * self.options.arms * len(there))
-        for generation in range(1, generations + 1):
+        self.progress.expect(2 * len(generations) * self.options.arms * len(there))
+        for generation in generations:
             self._assemble(asked, sides)
             for question in asked:
                 self._ask(question, interleaving.visits(sides, generation))
             self.crew.close()
+
+    def _generations(self, before: Sequence[Result], there: Sequence[Planned], sides: Sequence[Arm]) -> range:
+        asked = {
+            (each.trial, side.name)
+            for each in there
+            for side in sides
+            if side.environment == each.environment
+        }
+        count = self.options.generations or interleaving.GENERATIONS[self.options.effort]
+        return interleaving.left(before, asked, count, self.gpu.uuid_hash if self.gpu else None)
 
     def _assemble(self, asked: Sequence[Mapping[Environment, Planned]], sides: Iterable[Arm]) -> None:
         """A generation's processes, each by the first question that is put to its environment."""

@@ -1,6 +1,6 @@
 """A real Slurm on this machine alone: one controller and two nodes of different fake GPU types, on the loopback.
 
-Run as a script it starts one in the folder named and says how to use it; it ends with Ctrl-C.
+`python -m tests.slurm.one_machine FOLDER` starts one there and says how to use it; it ends with Ctrl-C.
 """
 
 import contextlib
@@ -13,10 +13,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
+
+from . import accounting
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
 NODES = {"hopper": ("sm90", "h100", 1), "blackwell": ("sm100", "b200", 2)}  # feature, GPU type, how many
@@ -39,8 +41,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
 SwitchType=switch/none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
+{accounting}JobAcctGatherType=jobacct_gather/none
 JobCompType=jobcomp/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
@@ -54,7 +55,10 @@ ReturnToService=2
 MinJobAge=600
 GresTypes=gpu
 {nodes}
-PartitionName=gpus Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=gpus Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO PriorityTier=1
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=NO PriorityTier=10
 """
 NODE = (
     "NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs=2 RealMemory=500 "
@@ -62,9 +66,9 @@ NODE = (
 )
 
 
-def missing() -> str:
+def missing(programs: Sequence[str] = NEEDED) -> str:
     """Why Slurm cannot be started here; empty where it can."""
-    lacking = [name for name in NEEDED if not shutil.which(name, path=_path())]
+    lacking = [name for name in programs if not shutil.which(name, path=_path())]
     return f"Slurm is not installed (no {', '.join(lacking)})" if lacking else ""
 
 
@@ -78,6 +82,7 @@ class Slurm:
     def __init__(self, folder: Path):
         self.folder = folder
         self.started: dict[str, subprocess.Popen[bytes]] = {}
+        self.accounts = not missing(accounting.NEEDED)  # whether there is a sacct that remembers
         self.variables = {
             "SLURM_CONF": str(folder / "slurm.conf"),
             "PATH": _path(),
@@ -88,6 +93,8 @@ class Slurm:
         try:
             self._configure()
             self._munge()
+            if self.accounts:
+                accounting.start(self.folder, self.start, _until)
             self.start("slurmctld", "-D", "-c")
             for name in NODES:
                 self.start_node(name)
@@ -108,9 +115,12 @@ class Slurm:
         for part in ("state", *(f"spool-{name}" for name in NODES)):
             shutil.rmtree(self.folder / part, ignore_errors=True)
             (self.folder / part).mkdir(parents=True)
-        host, ports = socket.gethostname().split(".")[0], _free_ports(3)
+        host, user, ports = socket.gethostname().split(".")[0], getpass.getuser(), _free_ports(4)
+        storage = "AccountingStorageType=accounting_storage/none\n"
+        if self.accounts:
+            storage = accounting.configure(self.folder, host=host, user=user, port=ports[3])
         lines, gres = [], []
-        for (name, (feature, kind, count)), port in zip(NODES.items(), ports[1:], strict=True):
+        for (name, (feature, kind, count)), port in zip(NODES.items(), ports[1:3], strict=True):
             lines.append(
                 NODE.format(name=name, host=host, port=port, feature=feature, type=kind, count=count)
             )
@@ -121,8 +131,8 @@ class Slurm:
             )
         (self.folder / "gres.conf").write_text("".join(gres))
         text = CONFIGURATION.format(
-            host=host, ports=ports, user=getpass.getuser(), folder=self.folder, timeout_s=NODE_TIMEOUT_S,
-            nodes="\n".join(lines),
+            host=host, ports=ports, user=user, folder=self.folder, timeout_s=NODE_TIMEOUT_S,
+            nodes="\n".join(lines), accounting=storage,
         )  # fmt: skip
         (self.folder / "slurm.conf").write_text(text)
 
@@ -135,13 +145,13 @@ class Slurm:
         self.start("munged", "--foreground", "--force", *places, f"--seed-file={self.folder}/munge.seed")
         _until(lambda: (self.folder / "munge.socket").exists(), "munged has no socket")
 
-    def start(self, program: str, *arguments: str, name: str = "") -> None:
+    def start(self, program: str, *arguments: str, name: str = "", **variables: str) -> None:
         name = name or program
         with (self.folder / f"{name}.out").open("ab") as out:
             self.started[name] = subprocess.Popen(
                 [str(shutil.which(program, path=_path())), *arguments],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                env={**os.environ, **self.variables}, start_new_session=True,
+                env={**os.environ, **self.variables, **variables}, start_new_session=True,
             )  # fmt: skip
 
     def start_node(self, name: str) -> None:
@@ -197,8 +207,8 @@ class Slurm:
 
         def up() -> bool:
             with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
-                states = self.ask("sinfo", "-h", "-N", "-o", "%t").split()
-                return len(states) == len(NODES) and set(states) <= {"idle", "mix", "alloc"}
+                said = self.ask("sinfo", "-h", "-N", "-p", "gpus", "-o", "%t").split()
+                return len(said) == len(NODES) and set(said) <= {"idle", "mix", "alloc"}
             return False
 
         _until(up, "the nodes do not take jobs", wait_s)

@@ -8,10 +8,10 @@ from .checking import BadBundle
 from .collecting import collect
 from .opening import Bundle, unpack, use
 from .places import FOLDER
-from .plan import MACHINES, check, merged, placed, read_plan
+from .plan import MACHINES, placed
 from .writing import Item, TooLarge, Written, write
 
 __all__ = [
-    "FOLDER", "MACHINES", "BadBundle", "Bundle", "Item", "TooLarge", "Written", "check", "collect", "merged", "placed",
-    "read_plan", "unpack", "use", "write",
+    "FOLDER", "MACHINES", "BadBundle", "Bundle", "Item", "TooLarge", "Written", "collect", "placed", "unpack", "use",
+    "write",
 ]  # fmt: skip

@@ -10,12 +10,12 @@ from .blocks import Block, blocks
 from .cancelling import cancel
 from .merging import Merged, merge
 from .places import Place, read_places
-from .standing import Engine, State, states
+from .standing import Engine, State, pages, states
 from .submission import Submission, newest, submissions
 from .submitting import submit
 from .unfinished import unfinished
 
 __all__ = [
-    "Block", "Engine", "Merged", "Place", "State", "Submission", "blocks", "cancel", "merge", "newest", "read_places",
-    "states", "submissions", "submit", "unfinished",
+    "Block", "Engine", "Merged", "Place", "State", "Submission", "blocks", "cancel", "merge", "newest", "pages",
+    "read_places", "states", "submissions", "submit", "unfinished",
 ]  # fmt: skip

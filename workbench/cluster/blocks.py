@@ -15,7 +15,7 @@ from workbench.records import slug
 from .places import Place
 
 MOST_TRIALS = 500  # in one job, unless a single kernel has more
-NOT_OF_THE_PLAN = ("results", "gpu", "again", "no_wait", "dry_run", "json", "memory_mb")
+NOT_OF_THE_WORK = ("results", "gpu", "again", "no_wait", "dry_run", "json", "memory_mb", "wheels", "prebuilt")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,16 @@ class Block:
     options: dict[str, Any] = field(default_factory=dict)
     trials: list[dict[str, Any]] = field(default_factory=list)
     on_gpu: bool = True
+    arch: str = ""  # what its modules are compiled for
+
+    @property
+    def cpu(self) -> str:
+        return cpu_of(self.family)
+
+
+def cpu_of(family: str) -> str:
+    """What trials on the CPU of a family's node name as their device: nodes of two families have different ones."""
+    return f"cpu of {family} node"
 
 
 def blocks(
@@ -72,14 +82,16 @@ def _block(
     anew: str,
 ) -> Block:
     stand_in = Gpu(place.gpu, "", "", "", 0.0)  # until a node says what it has
-    planned = planning.plan(kernels, environments, options["mode"] or planning.MODES, stand_in)
+    modes = options["mode"] or planning.MODES
+    planned = planning.plan(kernels, environments, modes, stand_in, cpu_of(place.family))
     mine = {**options, **_named(options, kernels), "again": False}
     trials = [{"trial": asdict(each.trial), "kernel_hash": each.kernel.hash} for each in planned]
-    asked = {name: value for name, value in mine.items() if name not in NOT_OF_THE_PLAN}
+    asked = {name: value for name, value in mine.items() if name not in NOT_OF_THE_WORK}
     key = json.dumps([place.family, asked, [kernel.hash for kernel in kernels], anew], sort_keys=True)
     words = kernels[0].name if len(kernels) == 1 else f"{len(kernels)}-kernels"
     name = f"{place.family.lower()}-{slug(words)[:40]}-{hashlib.sha256(key.encode()).hexdigest()[:10]}"
-    return Block(name, place.family, place.gpu, mine, trials, any(each.device == "cuda" for each in planned))
+    on_gpu = any(each.device == "cuda" for each in planned)
+    return Block(name, place.family, place.gpu, mine, trials, on_gpu, place.arch)
 
 
 def _named(options: Mapping[str, Any], kernels: Sequence[Kernel]) -> dict[str, list[str]]:

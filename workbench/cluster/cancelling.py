@@ -8,9 +8,9 @@ from .submission import Submission, write
 def cancel(submission: Submission) -> list[str]:
     """The blocks that were still waiting or running. Raises slurm.Silent."""
     under_way = [name for name, state in states(submission).items() if state.under_way]
+    if submission.engine == "slurm":
+        slurm.cancel({job: slurm.job_name(name) for name, job in submission.jobs.items()})
     write(submission.folder / "cancelled", {"blocks": under_way})
     if submission.engine == "local":
         local.cancel(submission.queue)
-    else:
-        slurm.cancel({job: slurm.job_name(name) for name, job in submission.jobs.items()})
     return under_way

@@ -1,10 +1,10 @@
-"""The body of a job: `python -m workbench.cluster.job ROLE SUBMISSION [BLOCK]`. ROLE is prepare, block or pages.
+"""The body of a job: `python -m workbench.cluster.job ROLE SUBMISSION [OF]`. ROLE is prepare (OF: a GPU family),
+block (OF: its name) or pages.
 
 It is our own supervisor, started as a command, so nothing is pickled from one Python to another. It ends with 0
 whatever the kernels did; what it could not do is said by the mark that is not there.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -16,12 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench import environments, gpus, planning, prebuilt, runner
+from workbench import gpus, planning, runner
 from workbench.commands import run as command
 
 from .blocks import Block
 from .node import alone, job_number, unfit, visible_gpu
-from .submission import Submission, open_submission, write
+from .preparing import modules_of, options_of, prepare
+from .submission import PAGES, Submission, open_submission, write
 
 PATIENCE_S = 2.0  # whoever ends a job ends its processes one by one: ours may be the last
 
@@ -35,8 +36,8 @@ def main() -> int:
     )  # a warning of the engine; ignored, it would be so in the workers
     submission = open_submission(Path(file))
     if role == "prepare":
-        prepare(submission)
-    elif role == "pages":
+        prepare([block for block in submission.blocks if block.family == rest[0]])
+    elif role == PAGES:
         return pages(submission)
     else:
         do(submission, submission.block(rest[0]))
@@ -55,50 +56,23 @@ def do(submission: Submission, block: Block) -> None:
     if problem := unfit(block, gpus.here(index)):
         write(submission.mark("ended", block.name), {**about, "refused": problem})
         return
-    with alone(submission.lines(block)):
-        summary = _run(block, submission.lines(block), index, f"{job}-{start}")
+    with alone(submission.lines(block)) as sure:
+        # A comparison is of one run, however often the engine starts it.
+        name = submission.run(block) if sure and block.options.get("interleave") else ""
+        summary = _run(submission, block, index, name=name, part=f"{job}-{start}")
     if not summary.stopped:
         facts = {"outcomes": dict(summary.outcomes), "skipped": summary.skipped, "wall_s": summary.wall_s}
         write(submission.mark("ended", block.name), {**about, "start": int(start), **facts})
 
 
-def _run(block: Block, lines: Path, index: int, part: str) -> Any:
+def _run(submission: Submission, block: Block, index: int, **how: str) -> Any:
     options = options_of(block)
-    options.results, options.gpu = str(lines), index
+    options.results, options.gpu = str(submission.lines(block)), index
+    options.prebuilt = modules_of(options)
     gpu = gpus.here(index)
-    planned = planning.plan(
-        command._kernels(options), command._environments(options), options.mode or planning.MODES, gpu
-    )
-    how = replace(command._options(options), part=part, patience_s=PATIENCE_S)
-    return runner.run(planned, gpu, how)
-
-
-def options_of(block: Block) -> argparse.Namespace:
-    """The options of `workbench run`, with the defaults of this version for what the block does not say."""
-    parser = argparse.ArgumentParser()
-    command.arguments(parser)
-    return argparse.Namespace(**{**vars(parser.parse_args([])), **block.options})
-
-
-def prepare(submission: Submission) -> None:
-    """Build the environments, and unpack modules built ahead, once for all nodes; what fails is an outcome later."""
-    done = set()
-    for block in submission.blocks:
-        options = options_of(block)
-        wheels = Path(options.wheels) if options.wheels else None
-        for environment in command._environments(options):
-            with contextlib.suppress(environments.BuildError, ValueError):
-                built = environments.build(environment, wheels=wheels, progress=print)
-                if options.prebuilt and (block.family, environment) not in done:
-                    _unpack(options.prebuilt, built, block.family)
-                done.add((block.family, environment))
-
-
-def _unpack(folder: str, built: environments.Built, family: str) -> None:
-    version = built.packages.get("flashinfer-python", "")
-    for major, name in gpus.FAMILIES.items():
-        if name == family:
-            prebuilt.modules(Path(folder), version, f"{major}.0", environments.FOLDER / "modules")
+    kernels, environments = command._kernels(options), command._environments(options)
+    planned = planning.plan(kernels, environments, options.mode or planning.MODES, gpu, block.cpu)
+    return runner.run(planned, gpu, replace(command._options(options), patience_s=PATIENCE_S, **how))
 
 
 def pages(submission: Submission) -> int:
@@ -106,11 +80,14 @@ def pages(submission: Submission) -> int:
     from .standing import states
     from .unfinished import unfinished
 
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError):
         unfinished(submission, states(submission))
     command = ["report", "--results", str(submission.results), "--site", submission.site]
     command += ["--notebooks", submission.notebooks]
-    return subprocess.run([sys.executable, "-m", "workbench", *command]).returncode
+    code = subprocess.run([sys.executable, "-m", "workbench", *command]).returncode
+    if code == 0:
+        write(submission.mark("ended", PAGES), {"job": job_number()})
+    return code
 
 
 if __name__ == "__main__":

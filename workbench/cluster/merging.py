@@ -25,13 +25,14 @@ class Merged:
 
 def merge(folders: list[Path], into: Path) -> Merged:
     """Add what `into` lacks; of two lines for one attempt the one that is there stays. Raises OSError, ValueError."""
+    for folder in folders:
+        _check(folder, into)
     into.mkdir(parents=True, exist_ok=True)
     merged = Merged()
     there = load(into)
     seen = {identity(result): result for result in there}
     new: dict[Path, list[Result]] = defaultdict(list)
     for folder in folders:
-        _check(folder, into)
         found = load(folder)
         merged.problems += [f"{folder}: {problem}" for problem in found.problems]
         cards = {result.run: card for result in found if (card := _card(result))}
@@ -73,6 +74,8 @@ def _check(folder: Path, into: Path) -> None:
     mine, other = into.resolve(), folder.resolve()
     if mine == other or mine in other.parents:
         raise ValueError(f"{folder} is in {into} already; its lines are read from there")
+    if other in mine.parents:
+        raise ValueError(f"{into} is in {folder}: its lines would be read twice; name a folder beside it")
 
 
 def _content(result: Result) -> str:

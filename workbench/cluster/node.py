@@ -41,20 +41,24 @@ def unfit(block: Block, gpu: gpus.Gpu | None) -> str:
 
 
 @contextlib.contextmanager
-def alone(lines: Path) -> Iterator[None]:
-    """One job a block, as far as the disk has locks; without them, each start still has files of its own."""
+def alone(lines: Path) -> Iterator[bool]:
+    """One job a block, as far as the disk has locks; without them, each start still has files of its own.
+
+    False where an earlier start may still be at work, on a node that was taken for lost.
+    """
     lines.mkdir(parents=True, exist_ok=True)
     handle = os.open(lines / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    last = time.monotonic() + LOCK_WAIT_S
+    last, locked = time.monotonic() + LOCK_WAIT_S, False
     try:
         while time.monotonic() < last:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locked = True
                 break
             except BlockingIOError:
                 time.sleep(0.2)
             except OSError:
                 break
-        yield
+        yield locked
     finally:
         os.close(handle)

@@ -5,6 +5,7 @@ constraint = "h100|h200"            # default: the family's name in small letter
 gres = "gpu:1"                      # the default
 partition = "hopper"
 gpu = "NVIDIA H200"                 # the device's name, for lines of trials that never reached a node
+arch = "9.0a"                       # what modules are compiled for ahead, as nvcc writes it; "": they are not
 time = 240                          # minutes; all other keys are options of sbatch: account, qos, mem, nodelist ...
 
 [cpu]                               # jobs without a GPU: preparing, and the pages
@@ -18,17 +19,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CPU = "cpu"
-OURS = ("gpu", "time")
+OURS = ("gpu", "arch", "time")
+ARCHS = {"SM90": "9.0a", "SM100": "10.0a", "SM120": "12.0a"}  # a family's usual cards; a site may have others
 
 
 @dataclass(frozen=True)
 class Place:
-    """How to ask for a GPU of a family. `asked` are options of sbatch without their dashes, `time_min` is minutes."""
+    """How to ask for a GPU of a family. `asked` are options of sbatch without their dashes, `time_min` is minutes.
+
+    `arch` is what modules are compiled for ahead, as nvcc writes it; empty where it is not known.
+    """
 
     family: str
     gpu: str
     asked: Mapping[str, str | bool] = field(default_factory=dict)
     time_min: int = 240
+    arch: str = ""
 
 
 def read_places(file: str | Path | None, families: list[str], **given: str | int | None) -> list[Place]:
@@ -80,4 +86,7 @@ def _place(family: str, said: Mapping[str, object], given: Mapping[str, str | in
     minutes = given.get("time") or said.get("time", 240)
     if not isinstance(minutes, int) or isinstance(minutes, bool) or minutes < 1:
         raise ValueError(f"[{family}] time: whole minutes, at least 1")
-    return Place(family, str(said.get("gpu", family)), asked, minutes)
+    arch = str(said.get("arch", ARCHS.get(family, "")))
+    if not re.fullmatch(r"(\d{1,2}\.\d[af]?)?", arch):
+        raise ValueError(f"[{family}] arch: write it like 9.0a, 10.3a or 12.0f")
+    return Place(family, str(said.get("gpu", family)), asked, minutes, arch)

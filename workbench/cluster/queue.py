@@ -10,7 +10,7 @@ from workbench import gpus, locks
 
 from . import slurm
 from .local import WHERE
-from .submission import Submission, open_submission
+from .submission import PAGES, Submission, open_submission, write
 
 
 class Queue:
@@ -18,12 +18,12 @@ class Queue:
 
     def __init__(self, submission: Submission, index: int):
         self.submission, self.index = submission, index
-        self.process: subprocess.Popen[bytes] | None = None
 
     def __call__(self) -> None:
         try:
             if self.submission.builds:
-                self._run("prepare")
+                for family in self.submission.families:
+                    self._run("prepare", family)
             for block in self.submission.blocks:
                 if block.name in self.submission.refused or self.submission.cancelled:
                     continue
@@ -32,20 +32,22 @@ class Queue:
         except KeyboardInterrupt:
             (self.submission.folder / "cancelled").touch()
         if self.submission.site and not self.submission.cancelled:
-            self._run("pages")
+            self._run(PAGES)
 
     def _card(self) -> str:
         gpu = gpus.here(self.index)
         return f"cluster-{gpu.uuid_hash if gpu else 'cpu'}"
 
-    def _run(self, role: str, block: str = "") -> None:
+    def _run(self, role: str, of: str = "") -> None:
+        """One job; a mark says where it has failed."""
+        name = of if role == "block" else f"{role}-{of.lower()}".rstrip("-")
         log = self.submission.folder / "log"
         log.mkdir(exist_ok=True)
-        with (log / f"{block or role}.out").open("ab") as out:
+        with (log / f"{name}.out").open("ab") as out:
             variables = (
                 {**os.environ, "CUDA_VISIBLE_DEVICES": str(self.index)} if gpus.here(self.index) else None
             )
-            command = slurm.body(role, self.submission.file, block)
+            command = slurm.body(role, self.submission.file, of)
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=variables
             )
@@ -55,6 +57,8 @@ class Queue:
                 process.terminate()
                 process.wait()
                 raise
+        if process.returncode:
+            write(self.submission.mark("failed", name), {"returncode": process.returncode})
 
 
 def main() -> int:

@@ -25,7 +25,7 @@ class Refused(Exception):
     """Slurm does not take the job, and says why."""
 
 
-class Silent(RuntimeError):
+class Silent(ValueError):
     """Slurm cannot be asked: it says nothing of any job."""
 
 
@@ -36,7 +36,7 @@ def check() -> None:
 
 
 def job_name(block: str) -> str:
-    """What the job of a block is called; `prepare` and `pages` are blocks in this."""
+    """What the job of a block is called; `prepare-sm90` and `pages` are blocks in this."""
     return f"workbench-{block}"
 
 
@@ -94,7 +94,7 @@ def _squeue() -> dict[str, Told]:
         "squeue", "--noheader", "--states=all", f"--user={getpass.getuser()}", "--format=%i|%T|%j|%r"
     )
     if done is None or done.returncode:
-        raise Silent(f"Slurm cannot be asked: {done.stderr.strip()[:200] if done else 'no squeue'}")
+        raise Silent(f"Slurm cannot be asked: {_line(done.stderr) if done else 'no squeue'}")
     rows = [line.strip().split("|", 3) for line in done.stdout.splitlines() if line.count("|") >= 3]
     return {job: (state, reason, name) for job, state, name, reason in rows}
 
@@ -128,7 +128,11 @@ def cancel(jobs: Mapping[str, str]) -> None:
         return
     done = _call("scancel", *mine)
     if done is None or (done.returncode and "Invalid job id" not in done.stderr):
-        raise Silent(f"Slurm cannot be asked: {done.stderr.strip()[:200] if done else 'no scancel'}")
+        raise Silent(f"Slurm cannot be asked: {_line(done.stderr) if done else 'no scancel'}")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]
 
 
 def _call(*command: str) -> "subprocess.CompletedProcess[str] | None":
@@ -138,6 +142,6 @@ def _call(*command: str) -> "subprocess.CompletedProcess[str] | None":
         return None
 
 
-def body(role: str, file: Path, block: str = "") -> list[str]:
+def body(role: str, file: Path, of: str = "") -> list[str]:
     """The command that a job is."""
-    return [sys.executable, "-m", "workbench.cluster.job", role, str(file), *([block] if block else [])]
+    return [sys.executable, "-m", "workbench.cluster.job", role, str(file), *([of] if of else [])]

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from . import local, slurm
 from .blocks import Block
-from .submission import Submission, read
+from .submission import PAGES, Submission, read
 
 
 class Engine(StrEnum):
@@ -47,18 +47,27 @@ OF_SLURM: Mapping[str, Engine] = {
 
 def states(submission: Submission) -> dict[str, State]:
     """Block -> how it stands. The engine is asked once, and only about blocks that have not said that they ended."""
+    return _states(submission, submission.blocks)
+
+
+def pages(submission: Submission) -> State | None:
+    """How the job stands that makes the pages; None where none was asked for."""
+    return _states(submission, [Block(PAGES, "", "")])[PAGES] if submission.site else None
+
+
+def _states(submission: Submission, blocks: list[Block]) -> dict[str, State]:
     found: dict[str, State] = {}
-    for block in submission.blocks:
+    for block in blocks:
         ended = submission.ended(block)
         if why := submission.refused.get(block.name) or ended.get("refused"):
             found[block.name] = State(Engine.REFUSED, str(why))
         elif ended:
             found[block.name] = State(Engine.DONE, job=str(ended.get("job", "")))
-    open_ones = [block for block in submission.blocks if block.name not in found]
+    open_ones = [block for block in blocks if block.name not in found]
     if open_ones:
         ask = _ask_queue if submission.engine == "local" else _ask_slurm
         found |= ask(submission, open_ones)
-    return {block.name: found[block.name] for block in submission.blocks}
+    return {block.name: found[block.name] for block in blocks}
 
 
 def _ask_slurm(submission: Submission, blocks: list[Block]) -> dict[str, State]:
@@ -84,7 +93,13 @@ def _late(submission: Submission, block: Block, answer: tuple[str, str] | None) 
     reason = "" if reason in ("None", "") else f" ({reason})"
     if word == "PENDING" and reason.strip(" ()") in slurm.NEVER:
         return State(Engine.REFUSED, f"it can never start{reason}", job)
-    return State(OF_SLURM.get(word, Engine.WAITING), f"Slurm says {word}{reason}", job)
+    engine = OF_SLURM.get(word, Engine.WAITING)
+    log = _log(submission, f"{job}_0_log") if engine == Engine.NOT_RUN else ""
+    return State(engine, f"Slurm says {word}{reason}{log}", job)
+
+
+def _log(submission: Submission, name: str) -> str:
+    return f"; its log is {submission.folder.name}/log/{name}.out"
 
 
 def _ask_queue(submission: Submission, blocks: list[Block]) -> dict[str, State]:
@@ -96,6 +111,8 @@ def _ask_queue(submission: Submission, blocks: list[Block]) -> dict[str, State]:
             found[block.name] = State(Engine.REFUSED if ended.get("refused") else Engine.DONE)
         elif submission.cancelled:
             found[block.name] = State(Engine.CANCELLED)
+        elif submission.mark("failed", block.name).exists():
+            found[block.name] = State(Engine.NOT_RUN, f"its job failed{_log(submission, block.name)}")
         elif alive:
             found[block.name] = State(Engine.RUNNING if started else Engine.WAITING)
         else:

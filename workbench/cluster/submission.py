@@ -16,6 +16,7 @@ from workbench.strict_json import read_json
 from .blocks import Block
 
 FOLDER, LINES = "cluster", "blocks"
+PAGES = "pages"  # the last job, as a block is called
 
 
 @dataclass
@@ -52,12 +53,21 @@ class Submission:
         """Whether there is an environment to build, and not just an interpreter to use."""
         return any(block.options["environment"] not in ([], ["here"]) for block in self.blocks)
 
+    @property
+    def families(self) -> list[str]:
+        """Those that a block may still be run for."""
+        return list(dict.fromkeys(block.family for block in self.blocks if block.name not in self.refused))
+
     def block(self, name: str) -> Block:
         return next(block for block in self.blocks if block.name == name)
 
     def lines(self, block: Block) -> Path:
         """Where the result lines of the block are; shared by all submissions of the same work."""
         return self.results / LINES / block.name
+
+    def run(self, block: Block) -> str:
+        """By what its attempts are known."""
+        return f"{self.id}-{block.name}"
 
     def mark(self, what: str, block: str) -> Path:
         """The file that says that a block has `started` or `ended`."""
@@ -107,7 +117,7 @@ def newest(results: Path, name: str = "") -> Submission:
 def missing(submission: Submission, block: Block) -> list[dict[str, Any]]:
     """The planned trials of a block that no attempt was made at, under the name of the GPU that its node has."""
     stored = load(submission.lines(block))
-    gpus = {result.trial.gpu for result in stored} - {"cpu", "none", block.gpu}
+    gpus = {result.trial.gpu for result in stored} - {block.cpu, "none", block.gpu}
     tried = {result.trial for result in stored if result.attempt > 0}
     found = []
     for each in block.trials:
@@ -123,11 +133,14 @@ def write(file: Path, facts: Mapping[str, Any]) -> None:
     """Whole or not at all: a reader on another node never sees half of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    with part.open("w", encoding="utf-8") as out:
-        json.dump(facts, out, indent=1)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(file)
+    try:
+        with part.open("w", encoding="utf-8") as out:
+            json.dump(facts, out, indent=1)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read(file: Path) -> dict[str, Any]:

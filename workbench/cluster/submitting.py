@@ -1,15 +1,16 @@
-"""Hands blocks to an engine: first a job that prepares, then a job a block, last the one that makes the pages."""
+"""Hands blocks to an engine: a job a family that prepares, then a job a block, last the one that makes the pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from workbench import gpus
 
 from . import local, slurm
+from .keeping import kept
 from .places import Place
 from .standing import states
-from .submission import Submission, submissions
+from .submission import PAGES, Submission, submissions
 
-PREPARE, PAGES = "prepare", "pages"
+PREPARE = "prepare"
 
 
 def submit(
@@ -25,6 +26,8 @@ def submit(
     if submission.engine == "slurm":
         slurm.check()
     _refuse_twins(submission)
+    files = submission.folder / "files"
+    submission.blocks = [kept(block, files / block.name) for block in submission.blocks]
     submission.save()  # before the first job can start
     if submission.engine == "local":
         _locally(submission, index)
@@ -48,23 +51,37 @@ def _refuse_twins(submission: Submission) -> None:
 
 
 def _on_slurm(submission: Submission, places: dict[str, Place], cpu: Place, requeue: bool) -> None:
-    log, file = submission.folder / "log", submission.file
-    first = []
+    file = submission.file
     if submission.builds:
-        submission.jobs[PREPARE] = slurm.submit(slurm.body(PREPARE, file), cpu, PREPARE, log)
-        first = [submission.jobs[PREPARE]]
+        for family in submission.families:
+            _hand(submission, f"{PREPARE}-{family.lower()}", slurm.body(PREPARE, file, family), cpu)
     for block in submission.blocks:
-        body = slurm.body("block", file, block.name)
-        try:
-            job = slurm.submit(body, places[block.family], block.name, log, first, requeue)
-            submission.jobs[block.name] = job
-        except slurm.Refused as problem:
-            submission.refused[block.name] = str(problem)
-        submission.save()  # so that nothing is forgotten if we are interrupted
-    if submission.site:
-        after = [submission.jobs[block.name] for block in submission.blocks if block.name in submission.jobs]
-        body = slurm.body(PAGES, file)
-        submission.jobs[PAGES] = slurm.submit(body, cpu, PAGES, log, after or first)
+        first, body = f"{PREPARE}-{block.family.lower()}", slurm.body("block", file, block.name)
+        if why := submission.refused.get(first):
+            submission.refused[block.name] = f"{first} is refused: {why}"
+        else:
+            _hand(submission, block.name, body, places[block.family], [first], requeue)
+    if not submission.families:
+        submission.refused[PAGES] = "no block was taken"
+    elif submission.site:
+        _hand(submission, PAGES, slurm.body(PAGES, file), cpu, [block.name for block in submission.blocks])
+
+
+def _hand(
+    submission: Submission,
+    name: str,
+    body: list[str],
+    place: Place,
+    after: Iterable[str] = (),
+    requeue: bool = True,
+) -> None:
+    """One job, after those named; saved at once, so that nothing is forgotten if we are interrupted."""
+    jobs = [submission.jobs[each] for each in after if each in submission.jobs]
+    try:
+        submission.jobs[name] = slurm.submit(body, place, name, submission.folder / "log", jobs, requeue)
+    except slurm.Refused as problem:
+        submission.refused[name] = str(problem)
+    submission.save()
 
 
 def _locally(submission: Submission, index: int) -> None:

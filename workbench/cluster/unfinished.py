@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.records import slug
 from workbench.results import OUTCOME_OF_REASON, Result, Trial
 from workbench.store import save_all
 
@@ -45,7 +44,7 @@ def _line(submission: Submission, block: Block, state: State, planned: dict[str,
     about = {"name": block.name, "family": block.family, "submission": submission.id, "job": state.job}
     return Result(
         trial=Trial(**planned["trial"]),
-        run=f"{submission.id}-{slug(block.name)}",
+        run=submission.run(block),
         outcome=OUTCOME_OF_REASON[reason],
         reason=reason,
         detail=": ".join(part for part in (SAYS[state.engine], state.why) if part),

@@ -48,6 +48,7 @@ def _facts(submission: Any, block: Any, state: Any) -> dict[str, Any]:
 
 def text(submission: Any, rows: list[dict[str, Any]]) -> str:
     """A line a block, under the submission's name."""
+    from workbench import cluster
     from workbench.untrusted import MESSAGE, plain
 
     lines = [f"submission {submission.id} ({submission.engine}), results in {submission.results}"]
@@ -58,6 +59,8 @@ def text(submission: Any, rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"{row['block']}  {job}  {row['state']}  {counts or 'nothing'} of {row['planned']} trials{why}"
         )
+    if pages := cluster.pages(submission):
+        lines.append(f"pages in {submission.site}: {pages.engine.value}  {pages.why}".rstrip())
     return "\n".join(plain(line, MESSAGE) for line in lines)
 
 

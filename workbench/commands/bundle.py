@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from workbench.commands import _plan
 from workbench.commands import run as command
 from workbench.commands._shared import FINE, TOO_LITTLE, folder
 
@@ -29,7 +30,6 @@ look into before the index. A bundle is a program: run those that you or yours h
 def arguments(parser: argparse.ArgumentParser) -> None:
     command.arguments(parser)
     add = parser.add_argument
-    add("--plan", dest="plan_file", metavar="FILE", help="the options of `workbench run` as a JSON object")
     add("--output", required=True, metavar="FILE", help="such as plan.zip")
     add("--limit-mb", type=float, metavar="N", help="the most it may have, in MiB")
     add("--for-python", metavar="VERSION", help="the node's, such as 3.12 (default: the Python this runs on)")
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench import bundling
     from workbench.environments import BuildError
 
-    plan = _plan(options)
+    plan = _asked(options)
     limit = None if options.limit_mb is None else int(options.limit_mb * 2**20)
     python = options.for_python or ".".join(map(str, sys.version_info[:2]))
     try:
@@ -56,24 +56,21 @@ def run(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _plan(options: argparse.Namespace) -> dict[str, Any]:
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
     """What is said of it, checked as `workbench run` would."""
     from workbench import bundling
 
     defaults = command.defaults_of_run()
-    given = {name: value for name, value in vars(options).items() if name in defaults}
-    plan = bundling.read_plan(Path(options.plan_file), defaults) if options.plan_file else {}
-    plan = bundling.merged(plan, given, defaults)
-    if plan["bundle"]:
+    vars(options).update(vars(_plan.planned(options, defaults)))
+    if options.bundle:
         raise ValueError("--bundle is for `workbench run`; a bundle is not made of another")
-    if plan["torch"] == "isolated":
+    if options.torch == "isolated":
         raise ValueError("a torch of its own is gigabytes and is not carried; leave out --torch isolated")
-    vars(options).update(plan)
     command._options(options)
     return {
         name: value
-        for name, value in plan.items()
-        if name not in bundling.MACHINES and value != defaults[name]
+        for name, value in vars(options).items()
+        if name in defaults and name not in bundling.MACHINES and value != defaults[name]
     }
 
 

@@ -75,34 +75,56 @@ def run(options: argparse.Namespace) -> int:
     if options.jobs is not None and not 1 <= options.jobs <= 1000:
         raise ValueError(f"--jobs {options.jobs}: a number from 1 to 1000")
     try:
-        made = list(_made(options))
+        found = list(_all(options))
     except BuildError as problem:
         raise ValueError(problem) from problem
     if options.json:
-        print(json.dumps([asdict(each) for each in made], indent=1))
-    if any(each.state == "failed" for each in made):
+        print(json.dumps([asdict(each) for each in found], indent=1))
+    if any(each.state == "failed" for each in found):
         return UNUSABLE
-    return FINE if made else TOO_LITTLE
+    return FINE if found else TOO_LITTLE
 
 
-def _made(options: argparse.Namespace) -> Iterator[Any]:
+def parsed(*words: str) -> argparse.Namespace:
+    """The options of `workbench prebuild`, for those who call it from Python."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    return parser.parse_args(words)
+
+
+def _all(options: argparse.Namespace) -> Iterator[Any]:
     from workbench import environments, prebuilding
 
     toolkit = prebuilding.find(options.nvcc)
     kernels, wheels = command._kernels(options), folder(options.wheels, "--wheels")
-    workspace = Path(options.output).absolute() / ".building"
     for environment in command._environments(options):
         built = environments.build(environment, wheels=wheels, progress=_aside)
         if "flashinfer-python" not in built.packages:
             raise ValueError(f"{environment.name} has no FlashInfer")
         for kernel in kernels:
-            asked = prebuilding.ask(built, kernel, options.arch, toolkit.home, workspace)
-            _say_without(kernel.name, asked.without)
-            for recipe in asked.recipes:
-                found = _one(recipe, built, toolkit, workspace, options)
+            for found in made(built, kernel, toolkit, options):
                 if not options.json:
-                    print(_line(found))
+                    print(line(found))
                 yield found
+
+
+def made(
+    built: Any, kernel: Any, toolkit: Any, options: argparse.Namespace, most_objects: int | None = None
+) -> Iterator[Any]:
+    """What became of each module that the kernel needs in this environment; those of more objects are left out.
+
+    Raises BuildError, ValueError.
+    """
+    from workbench import prebuilding
+
+    workspace = Path(options.output).absolute() / ".building"
+    asked = prebuilding.ask(built, kernel, options.arch, toolkit.home, workspace)
+    _say_without(kernel.name, asked.without)
+    for recipe in asked.recipes:
+        if most_objects is not None and len(recipe.objects) > most_objects:
+            _aside(f"{recipe.name} is left out: its {len(recipe.objects)} objects take hours")
+        else:
+            yield _one(recipe, built, toolkit, workspace, options)
 
 
 def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argparse.Namespace) -> Any:
@@ -130,7 +152,7 @@ def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argpar
         told.close()
 
 
-def _line(made: Any) -> str:
+def line(made: Any) -> str:
     """A module in one line."""
     from workbench.untrusted import MESSAGE, plain
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from workbench.commands import _plan
 from workbench.commands._shared import FINE, TOO_LITTLE, exit_code, folder, stack_options
 
 USAGE = "workbench run [--kernel NAME] --environment 'SPEC' [--environment 'SPEC'] [OPTION ...]"
@@ -23,6 +24,7 @@ EXAMPLES = """examples:
   workbench run --kernel mxfp4_swiglu --environment candidate --stacks stacks.toml     # a stack of your own
   workbench run --kernel fp4_quantize --environment sglang --as-of 2026-05-14
   workbench run --kernel mxfp4_swiglu --environment sglang==0.5.11 --mode sanitized+initcheck
+  workbench run --plan plan.json                     # {"kernel": ["fp4_quantize"], "environment": [...]}
   workbench run --bundle plan.zip --results out      # a plan and all it needs, from `workbench bundle`
   workbench run --kernel allreduce_fusion --environment 'flashinfer==0.6.10.post1 cuda-tile==1.7.0'     # 2 GPUs or more
   workbench run --interleave --arms 2 --environment flashinfer==0.6.8.post1 --environment flashinfer==0.6.11.post1
@@ -31,6 +33,7 @@ EXAMPLES = """examples:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    add("--plan", metavar="FILE", help="these options as a JSON object; what is said here goes before it")
     add(
         "--kernel",
         action="append",
@@ -122,9 +125,9 @@ def _how(add: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """1 if something stored of the plan speaks against an environment, 3 if some of it or all was not run."""
-    if options.bundle:
-        options = _of_bundle(options)
     from workbench import gpus, planning, runner
+
+    options = asked(options)
 
     made, modes = _options(options), _modes(options)
     gpu = None if options.sm else gpus.here(options.gpu)
@@ -146,6 +149,12 @@ def run(options: argparse.Namespace) -> int:
     return _exit_code(summary)
 
 
+def asked(options: argparse.Namespace) -> argparse.Namespace:
+    """The options with those of their plan file and of their bundle. Raises ValueError, OSError."""
+    options = _plan.planned(options, defaults_of_run())
+    return _of_bundle(options) if options.bundle else options
+
+
 def _of_bundle(options: argparse.Namespace) -> argparse.Namespace:
     """The options that the bundle's plan has, less what is said otherwise now."""
     from workbench import bundling
@@ -157,9 +166,9 @@ def _of_bundle(options: argparse.Namespace) -> argparse.Namespace:
         print(f"workbench: the bundle is for Python {bundle.python}, and this is {here}", file=sys.stderr)
     defaults = defaults_of_run()
     for name, value in bundle.plan.items():
-        bundling.check(name, value, defaults)
+        _plan.check(name, value, defaults)
     return argparse.Namespace(
-        **{**vars(options), **bundling.merged(bundling.placed(bundle), vars(options), defaults)}
+        **{**vars(options), **_plan.merged(bundling.placed(bundle), vars(options), defaults), "bundle": None}
     )
 
 

@@ -9,20 +9,25 @@ from typing import Any
 from workbench.commands import run as command
 from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE
 
-USAGE = "workbench submit --cluster slurm|local --families SM [SM ...] --environment 'SPEC' [OPTION ...]"
+USAGE = "workbench submit --cluster slurm|local (--plan FILE | options of `workbench run`) [--families SM [SM ...]]"
 EXAMPLES = """examples:
   workbench submit --cluster slurm --families SM90 SM100 --kernel fp4_quantize --environment flashinfer==0.6.11.post1
   workbench submit --cluster slurm --constraint-map site.toml --environment sglang==0.5.11 --environment sglang==0.5.12
+  workbench submit --cluster slurm --plan plan.json --constraint-map site.toml --partition gpus
+  workbench submit --cluster slurm --bundle plan.zip --families SM90      # nodes without a network
   workbench submit --cluster local --kernel mxfp4_swiglu --environment flashinfer==0.6.11.post1 --wait
 
 site.toml says what the engine must be asked for, a table a family; other keys are options of sbatch:
   [SM90]
   constraint = "h100|h200"
   gres = "gpu:1"
+  arch = "9.0a"                      # modules are compiled ahead for it
   [cpu]                              # preparing environments, and the pages
   partition = "small"
 
-all options of `workbench run` are options of the plan
+all options of `workbench run` are options of the plan; a plan file is such options as a JSON object. Before a
+family's jobs, one without a GPU builds the environments and, where nvcc is there, the modules that FlashInfer would
+compile on the node; CUTLASS MoE, which takes hours, only with --build. Its log is in RESULTS/cluster/ID/log.
 """
 
 
@@ -41,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--site", default="site", metavar="DIR", help="where the last job writes the pages (default: site)")
     add("--notebooks", default="notebooks", metavar="DIR")
     add("--no-pages", action="store_true", help="no last job")
-    add("--wait", action="store_true", help="until the last block has ended; then as `workbench collect`")
+    add("--wait", action="store_true", help="until all has ended, the pages too; then as `workbench collect`")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench.cluster.places import cpu_place
     from workbench.cluster.submission import new_id
 
+    options = command.asked(options)
     places = _places(options)
     submission = _submission(options, places, new_id())
     if options.dry_run:
@@ -61,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         return _wait(submission, options.json)
     facts = {"submission": submission.id, "jobs": submission.jobs, "refused": submission.refused}
     print(json.dumps(facts, indent=1) if options.json else _says(submission))
-    if len(submission.refused) == len(submission.blocks):
+    if not submission.families:
         return UNUSABLE
     return TOO_LITTLE if submission.refused else FINE
 
@@ -84,10 +90,8 @@ def _submission(options: argparse.Namespace, places: list[Any], name: str) -> An
     from workbench import cluster
     from workbench.cluster.blocks import MOST_TRIALS
 
-    if options.bundle:
-        raise ValueError(
-            "--bundle is for `workbench run` on the node itself; its plan is not handed to a cluster"
-        )
+    if options.sm:
+        raise ValueError("--sm compiles for a family and needs no GPU: `workbench run --sm` does it here")
     asked = {each: value for each, value in vars(options).items() if each in command.defaults_of_run()}
     command._options(options)  # a mistake is told now, and not by a job
     if (options.trials_per_job or 1) < 1:
@@ -123,8 +127,10 @@ def _show(submission: Any, places: list[Any], as_json: bool) -> int:
 
 
 def _says(submission: Any) -> str:
-    count = len(submission.blocks) - len(submission.refused)
-    pages = f", then pages in {submission.site}" if submission.site else ""
+    count = sum(block.name not in submission.refused for block in submission.blocks)
+    pages = (
+        f", then pages in {submission.site}" if submission.site and "pages" not in submission.refused else ""
+    )
     return f"submission {submission.id}: {count} blocks{pages}; see `workbench status {submission.id}`"
 
 
@@ -132,10 +138,10 @@ def _wait(submission: Any, as_json: bool) -> int:
     from workbench import cluster
     from workbench.commands._submission import exit_code, facts, text
 
-    states = cluster.states(submission)
-    while any(state.under_way for state in states.values()):
+    states, pages = cluster.states(submission), cluster.pages(submission)
+    while any(state.under_way for state in (*states.values(), pages) if state):
         time.sleep(0.3 if submission.engine == "local" else 5)
-        states = cluster.states(submission)
+        states, pages = cluster.states(submission), cluster.pages(submission)
     cluster.unfinished(submission, states)
     rows = facts(submission, states)
     print(json.dumps(rows, indent=1) if as_json else text(submission, rows))

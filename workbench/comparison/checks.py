@@ -15,6 +15,7 @@ from workbench.comparison.rules import (
     Rule,
 )
 from workbench.comparison.sides import Gathered, Place, Question
+from workbench.results import device
 
 
 def refusals(before: Gathered, after: Gathered, at: Place) -> list[str]:
@@ -74,7 +75,7 @@ def notes(before: Gathered, after: Gathered) -> list[str]:
     both = (before, after)
     launched = [side.kernels for side in both]
     chosen = [{each.tactic for each in side.tunings} for side in both]
-    on_gpu = before.attempts[0].trial.gpu not in ("cpu", "none")
+    on_gpu = device(before.attempts[0].trial.gpu) == "gpu"
     found = {
         "another kernel ran": all(launched) and not launched[0] & launched[1],
         "kernels vary": any(len(each) > 1 for each in launched),
@@ -94,7 +95,7 @@ def by_host(timed: Gathered, others: dict[Question, Gathered], asked: Question) 
 
     On the CPU the host's work is what is measured.
     """
-    if asked[3] == "cpu":
+    if device(asked[3]) == "cpu":
         return False
     timers = timed.said("timer")
     if not timers & set(HOST_TIMERS):

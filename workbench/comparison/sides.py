@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import fmean, median
 
 from workbench.comparison.tunings import Tuning, tunings
-from workbench.results import Outcome, Result, Results, Trial
+from workbench.results import Outcome, Result, Results, Trial, device
 from workbench.untrusted import natural, number
 
 Question = tuple[str, str, str, str]
@@ -57,7 +57,7 @@ def question(trial: Trial) -> Question:
 def place(result: Result) -> Place:
     gpu = result.provenance.get("gpu")
     card = str(gpu.get("uuid_hash") or "") if isinstance(gpu, dict) else ""
-    return result.run, result.trial.gpu if result.trial.gpu in ("cpu", "none") else card
+    return result.run, card if device(result.trial.gpu) == "gpu" else result.trial.gpu
 
 
 @dataclass(frozen=True)

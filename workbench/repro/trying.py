@@ -16,7 +16,7 @@ from workbench.coredump import tool
 from workbench.environments import BuildError, Built, Environment
 from workbench.forensics import ABSENT
 from workbench.repro import recipe
-from workbench.results import SANITIZED, Result
+from workbench.results import SANITIZED, Result, device
 from workbench.untrusted import part, plain
 
 REPRODUCED, NOT_REPRODUCED, NOT_TRIED = "reproduced", "not reproduced", "not tried"
@@ -72,7 +72,7 @@ def attempt(result: Result, text: str, name: str, place: Place) -> Tried:
 
 def why_not(result: Result, gpu: gpus.Gpu | None) -> str:
     """What is missing here to try it; empty where nothing is."""
-    if result.trial.gpu == "cpu":
+    if device(result.trial.gpu) == "cpu":
         return ""
     family = gpus.family(str(part(result.provenance, "gpu", "sm") or ""))
     if gpu is None or (gpu.name != result.trial.gpu and gpu.family != family):

@@ -6,6 +6,7 @@ Texts of results are cleaned of control characters here and escaped where they a
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from workbench.results import device
 from workbench.untrusted import plain
 from workbench.verdict import beside
 from workbench.verdict.deciding import Answer, Family, Verdict
@@ -65,7 +66,7 @@ def _answer(verdict: Verdict) -> Part:
 
 
 def _name(family: Family) -> str:
-    gpus = [gpu for gpu in map(plain, family.gpus) if gpu not in ("cpu", "none")]
+    gpus = [plain(gpu) for gpu in family.gpus if device(gpu) == "gpu"]
     return f"{family.name} ({', '.join(gpus)})" if gpus else family.name
 
 
