@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.results import Results
+from workbench.showing.told import telling
 from workbench.untrusted import natural, plain
 from workbench.verdict.pairs import Pair, pairs
 from workbench.verdict.policy import DEFAULT, Policy
@@ -97,6 +98,12 @@ class Verdict:
         from workbench.verdict.page import html
 
         return html(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        from workbench.verdict.parts import answer
+
+        said = answer(self)
+        return telling(self._repr_html_(), repr(self), answer=[said.title, *said.lines])
 
 
 def judge(

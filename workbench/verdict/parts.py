@@ -45,13 +45,14 @@ def headline(verdict: Verdict) -> str:
 
 def parts(verdict: Verdict) -> list[Part]:
     return [
-        _answer(verdict),
+        answer(verdict),
         *(part for family in verdict.families for part in _family(verdict, family)),
         *_beside(verdict),
     ]
 
 
-def _answer(verdict: Verdict) -> Part:
+def answer(verdict: Verdict) -> Part:
+    """The headline, whom it is about, and a line for each family."""
     sides = [
         f"{side} {plain(name)}{' (in use)' if name == verdict.current else ''}"
         for side, name in (("baseline", verdict.baseline), ("candidate", verdict.candidate))

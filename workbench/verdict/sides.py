@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.results import Result, Results
 from workbench.showing.tables import block, prose
+from workbench.showing.told import telling
 from workbench.untrusted import natural, plain
 from workbench.verdict.deciding import Verdict, judge
 from workbench.verdict.policy import DEFAULT, load_policy
@@ -36,6 +38,9 @@ class Nothing:
 
     def _repr_html_(self) -> str:
         return block(f"<p><strong>No verdict:</strong> {prose(self.why)}</p>")
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        return telling(self._repr_html_(), repr(self), answer=["No verdict", self.why])
 
 
 def judge_named(
