@@ -43,7 +43,8 @@ def latency(results: Results, kernel: str) -> Plot:
     title = f"{plain(kernel)}: time on the device"
     heads = ("gpu", "case", key or "case", "mode", "environment", "median_us", "q1_us", "q3_us", "samples")
     note = QUARTILES + " Hollow points: the clocks were throttled." * any(each.throttled for each in found)
-    return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)")
+    looks = panels.Looks.of_all(results)
+    return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)", looks)
 
 
 def floor_share(results: Results, kernel: str) -> Plot:
@@ -67,7 +68,8 @@ def floor_share(results: Results, kernel: str) -> Plot:
         "100 % is what bandwidth and arithmetic of this GPU allow at best. Hollow points are launch-bound: "
         f"their floor is under {LAUNCH_BOUND_US:g} us, less than a launch costs, so their share says little."
     )
-    return _plot(title, note, heads, rows, found, key, draw, "share of the floor, %")
+    looks = panels.Looks.of_all(results)
+    return _plot(title, note, heads, rows, found, key, draw, "share of the floor, %", looks)
 
 
 def timed_kernels(results: Results) -> list[str]:
@@ -116,15 +118,15 @@ def _percent(each: Timing) -> str:
 
 def _plot(
     title: str, note: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], found: list[Timing],
-    key: str | None, draw: Callable[..., None], axis: str,
+    key: str | None, draw: Callable[..., None], axis: str, looks: panels.Looks,
 ) -> Plot:  # fmt: skip
     groups = panels.grouped(found, key)
     gpus = {plain(each.trial.gpu, 40) for each in found}
     drawn = f"{title}, {gpus.pop()}" if len(gpus) == 1 else title
-    note += said_of_all(found, key) + panels.left_out(groups)
+    note += said_of_all(found, key) + panels.left_out(groups, key)
     alt = f"{title}. {_range(heads, rows)}"
     return Plot(
-        title, alt, note, heads, rows, lambda: panels.figure(drawn, groups, key, draw, axis), HOW,
+        title, alt, note, heads, rows, lambda: panels.figure(drawn, groups, key, draw, axis, looks), HOW,
     )  # fmt: skip
 
 

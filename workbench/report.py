@@ -115,7 +115,7 @@ def _data(said: Told, known: set[str]) -> str:
 def _last_words(problem: Exception) -> str:
     """papermill puts a traceback into its message: what it ends with is what counts."""
     lines = [line for line in str(problem).strip().splitlines() if line.strip()]
-    return pages.plain(lines[-1] if lines else "no message", 200)
+    return pages.plain(pages.short(lines[-1]) if lines else "no message", 200)
 
 
 def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,16 +59,16 @@ def failure(name: str, title: str, said: str, index: bool) -> str:
     body = (
         f'<h1>{escaped(title)}</h1><p class="failed"><strong>This page could not be made.</strong> '
         f"Its notebook {escaped(name)} ended with the words below; the other pages are not affected.</p>"
-        f'<pre class="said" tabindex="0">{escaped_lines(_short(said), TRACEBACK)}</pre>'
+        f'<pre class="said" tabindex="0">{escaped_lines(short(said[-TRACEBACK:]), TRACEBACK)}</pre>'
     )
     return _framed(
         title, body, '<nav aria-label="Pages"><a href="index.html">All pages</a></nav>' if index else ""
     )
 
 
-def _short(said: str) -> str:
-    """The end of a traceback, files by their names alone: pages leave the machine, and folders name people."""
-    return re.sub(r'(?:/[^/\s"\']+)+/(?=[^/\s"\']+)', "", said[-TRACEBACK:])
+def short(said: str) -> str:
+    """Files by their names alone: pages leave the machine, and folders name people."""
+    return re.sub(r'(?:/[^/\s"\']+)+/(?=[^/\s"\']+)', "", said)
 
 
 def index(pages: list[Page]) -> str:

@@ -125,7 +125,8 @@ def judge(
         _family(name, [each for each in every if each.family == name], used, policy)
         for name in _names(every, policy)
     ]
-    return Verdict(baseline, candidate, current or baseline, policy, tuple(families), results)
+    both = results.only(environment=[baseline, candidate])
+    return Verdict(baseline, candidate, current or baseline, policy, tuple(families), both)
 
 
 def _names(every: Sequence[Pair], policy: Policy) -> list[str]:

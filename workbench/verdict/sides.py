@@ -1,7 +1,7 @@
 """Which two environments are meant: by their names in the results, a part of them, or none."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.results import Result, Results
@@ -29,9 +29,10 @@ def named(results: Results, text: str, *aliases: str) -> str:
 
 @dataclass(frozen=True)
 class Nothing:
-    """Why there is no verdict; shows itself."""
+    """Why there is no verdict; shows itself. `results` are none: it speaks of no data."""
 
     why: str
+    results: Results = field(default_factory=Results)
 
     def __repr__(self) -> str:
         return f"No verdict: {self.why}"
