@@ -12,6 +12,7 @@ from typing import Any
 import nbformat
 from tqdm import tqdm
 
+from workbench import copying
 from workbench.files import write
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
@@ -71,6 +72,7 @@ def render_all(
     files, given = sorted(Path(notebooks).glob("*.ipynb")), _given(parameters or {})
     if not files:
         raise ValueError(f"no notebooks in {notebooks}")
+    copying.copy(given.get("results", ()))
     made = list(_pages(files, Path(site), given, progress))
     write(Path(site) / "index.html", pages.index(made))
     return Report(Path(site), tuple(made))

@@ -28,8 +28,11 @@ without a GPU the verdict is from stored results; what is open is measured where
 {_verdict.LOOKS}"""
 
 
+WITHOUT = ("--environment", "--bundle", "--sm", "--interleave", "--dry-run")
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
-    run_command.arguments(parser)
+    run_command.arguments(parser, WITHOUT)
     add = parser.add_argument
     add(
         "baseline",
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench import checking
 
     asked, kernels = _asked(options)
-    if options.plan_only or options.dry_run:
+    if options.plan_only:
         return _show_plan(asked, checking.stored(asked, _stored(options)), options)
     asked, reading = _read(asked, [each.module.API for each in kernels])
 
@@ -102,8 +105,6 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
 def _sides(options: argparse.Namespace) -> tuple[Any, Any]:
     from workbench import environments
 
-    if options.environment:
-        raise ValueError("the environments are BASELINE and CANDIDATE; leave --environment out")
     stacks = environments.load_stacks(options.stacks) if options.stacks else {}
     baseline, candidate = (
         environments.choose(spec, stacks, options.python, as_of=options.as_of, torch=options.torch)

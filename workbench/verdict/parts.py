@@ -28,13 +28,13 @@ MEANS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A heading, sentences, a table (an entry below the head `trial` is a trial's id), commands; folded: on request."""
+    """A heading, sentences, a command, a table (below the head `trial` stand ids of trials); folded: on request."""
 
     title: str
     lines: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    commands: tuple[str, ...] = ()
+    command: str = ""
     folded: bool = False
 
 
@@ -77,7 +77,7 @@ def _counts(family: Family) -> str:
     said = [f"{counts[word]} {word}" for word in order if word in counts]
     silent = sum(not pair.votes for pair in family.pairs)
     said += [f"{silent} without a vote"] if silent else []
-    return f"{_sentence(family.why)} Of {len(family.pairs)} trials: {', '.join(said) or 'none'}."
+    return f"{_sentence(family.why)} Of {len(family.pairs)} trials: {'; '.join(said) or 'none'}."
 
 
 def _sentence(why: Sequence[str]) -> str:
@@ -92,11 +92,7 @@ def _family(verdict: Verdict, family: Family) -> Iterator[Part]:
         yield Part(f"{name}: what decides", _deciding_lines(family), HEADS, tuple(_grouped(against)))
     if family.answer == Answer.NEED_DATA:
         told = settling(verdict, family)
-        yield Part(
-            f"{name}: what would settle it",
-            tuple(what for what, _ in told),
-            commands=tuple(each for _, each in told),
-        )
+        yield Part(f"{name}: what would settle it", told.lines, command=told.command)
     for title, words in (
         ("not known or too close to call", OPEN),
         ("faults of both sides; they hold no pin", (Word.CHANGED, Word.UNCHANGED)),
