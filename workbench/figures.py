@@ -36,8 +36,8 @@ def latency(results: Results, kernel: str) -> Plot:
             middles = [each.median_us for each in points]
             below = [each.median_us - each.q1_us for each in points]
             above = [each.q3_us - each.median_us for each in points]
-            axes.errorbar(panels.sizes(points, key), middles, [below, above], **look, markerfacecolor="none")
-            panels.filled(axes, panels.sizes(points, key), middles, [each.throttled for each in points], look)
+            axes.errorbar(panels.sizes(points, key), middles, [below, above], **look)
+            panels.hollow(axes, panels.sizes(points, key), middles, [each.throttled for each in points], look)
         panels.plain_numbers(axes)
 
     title = f"{plain(kernel)}: time on the device"
@@ -56,8 +56,8 @@ def floor_share(results: Results, kernel: str) -> Plot:
     def draw(axes: "Axes", lines: panels.Lines) -> None:
         for look, points in lines:
             shares = [100 * (each.share or 0) for each in points]
-            axes.plot(panels.sizes(points, key), shares, **look, markerfacecolor="none")
-            panels.filled(
+            axes.plot(panels.sizes(points, key), shares, **look)
+            panels.hollow(
                 axes, panels.sizes(points, key), shares, [each.launch_bound for each in points], look
             )
         axes.set_ylim(0, 105)

@@ -1,6 +1,7 @@
 """Where a page's figures come from: environment, GPU, driver, how many attempts, from when to when."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from workbench.results import Result, Results
@@ -19,7 +20,7 @@ class Sources:
 
     results: Results
 
-    @property
+    @cached_property
     def rows(self) -> list[tuple[str, ...]]:
         groups: dict[tuple[str, ...], list[Result]] = {}
         for result in self.results:

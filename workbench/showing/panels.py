@@ -145,12 +145,13 @@ def sizes(points: list[Timing], key: str | None) -> list[float]:
     ]
 
 
-def filled(
-    axes: "Axes", across: list[float], up: list[float], hollow: list[bool], look: dict[str, Any]
+def hollow(
+    axes: "Axes", across: list[float], up: list[float], chosen: list[bool], look: dict[str, Any]
 ) -> None:
-    """The points over their line, some hollow."""
-    fill = ["white" if empty else look["color"] for empty in hollow]
-    axes.scatter(across, up, c=fill, edgecolors=look["color"], marker=look["marker"], s=34, zorder=3)
+    """Empties those of a line's points that are chosen."""
+    empty = [(x, y) for x, y, wanted in zip(across, up, chosen, strict=True) if wanted]
+    if empty:
+        axes.plot(*zip(*empty, strict=True), **look | {"linestyle": ""}, markerfacecolor="white", zorder=3)
 
 
 def plain_numbers(axes: "Axes", along: str = "y") -> None:

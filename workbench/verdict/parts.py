@@ -142,7 +142,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
             for row in rows
         )
         yield Part(
-            f"{len(rows)} packages differ",
+            "1 package differs" if len(rows) == 1 else f"{len(rows)} packages differ",
             (),
             ("package", "baseline", "candidate", "kind", "where"),
             shown,
@@ -150,7 +150,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
         )
     if found := beside.signatures(verdict):
         yield Part(
-            f"{len(found)} called functions have other parameters",
+            f"Called functions that have other parameters: {len(found)}",
             (),
             ("function", "baseline", "candidate"),
             tuple(found),
@@ -159,7 +159,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
     if hidden := beside.latent(verdict):
         heads = ("kernel", "case", "mode", "GPU", "baseline", "candidate")
         yield Part(
-            f"{len(hidden)} latent faults, found under a guard; they have no vote",
+            f"Latent faults, found under a guard; they have no vote: {len(hidden)}",
             (),
             heads,
             tuple(hidden),
@@ -167,7 +167,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
         )
     if told := beside.reported(verdict):
         yield Part(
-            f"{len(told)} reports of others that may apply; they have no vote",
+            f"Reports of others that may apply; they have no vote: {len(told)}",
             (),
             ("of", "report"),
             tuple((side, plain(text, WHAT)) for side, text in told),
