@@ -62,7 +62,14 @@ def answer(verdict: Verdict) -> Part:
         for family in verdict.families
     ]
     question, _ = beside.locks(verdict)
-    return Part(headline(verdict), (*sides, question, *said))
+    idle = [f"no trial here is meant by the policy's weight for {plain(each)}" for each in _idle(verdict)]
+    return Part(headline(verdict), (*sides, question, *said, *idle))
+
+
+def _idle(verdict: Verdict) -> list[str]:
+    """Weights that weigh nothing: a kernel's name may be misspelled."""
+    trials = [pair.trial for family in verdict.families for pair in family.pairs]
+    return [each.text for each in verdict.policy.weight if not any(map(each.fits, trials))]
 
 
 def _name(family: Family) -> str:
