@@ -167,12 +167,16 @@ def _plan_text(plan: dict[str, Any]) -> str:
         if plan["trials"]
         else "nothing: no GPU here, and no kernel that runs on the CPU; the verdict is from stored results"
     )
+    known = plan["open"] - plan["of_unknown_time"]
     unknown = f"; nothing is stored of {plan['of_unknown_time']} of them" if plan["of_unknown_time"] else ""
+    took = (
+        f"{plan['seconds']} s by what is stored{unknown}" if known else "not known: nothing is stored of them"
+    )
     lines = [
         f"build and read  {plan['baseline']}",
         f"                {plan['candidate']}",
         f"measure         {measured}",
-        f"time            {plan['seconds']} s by what is stored{unknown}" if plan["open"] else "",
+        f"time            {took}" if plan["open"] else "",
         "again           what is too close to call, with up to three times the processes"
         if plan["open"]
         else "",

@@ -39,8 +39,10 @@ class Part:
 
 
 def headline(verdict: Verdict) -> str:
-    """`HOLD: leave the pin where it is`."""
-    return f"{verdict.answer}: {MEANS[verdict.answer]}"
+    """`HOLD: leave the pin where it is`, with the count of those that say nothing: absence is never a pass."""
+    unknown = sum(len(family.having(Word.NOT_KNOWN)) for family in verdict.families if family.votes)
+    said = f" ({unknown} trial{'s' * (unknown != 1)} not known)" if unknown else ""
+    return f"{verdict.answer}: {MEANS[verdict.answer]}{said}"
 
 
 def parts(verdict: Verdict) -> list[Part]:
