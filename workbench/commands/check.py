@@ -28,6 +28,7 @@ without a GPU the verdict is from stored results; what is open is measured where
 {_verdict.LOOKS}"""
 
 
+KEPT = ("cases", "python", "wheels", "prebuilt", "stacks", "as_of", "torch", "policy")
 WITHOUT = ("--environment", "--bundle", "--sm", "--interleave", "--dry-run")
 
 
@@ -99,7 +100,18 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
         raise ValueError(f"--current is one of the two, written as it is there: not {options.current!r}")
     here = tuple(each for each in planned if each.device)
     specs = {baseline.name: options.baseline, candidate.name: options.candidate}
-    return checking.Asked(baseline, candidate, here, gpu, given, current, policy, specs=specs), kernels
+    specs |= {Path(path).stem: path for path in options.kernel_file}
+    asked = checking.Asked(
+        baseline, candidate, here, gpu, given, current, policy, specs=specs, words=_words(options)
+    )
+    return asked, kernels
+
+
+def _words(options: argparse.Namespace) -> tuple[str, ...]:
+    """The options by which a command that is suggested asks for the same things."""
+    given = {f"--{name.replace('_', '-')}": getattr(options, name) for name in KEPT}
+    given["--results"] = options.results if options.results != "results/local" else None
+    return tuple(word for name, value in given.items() if value for word in (name, str(value)))
 
 
 def _sides(options: argparse.Namespace) -> tuple[Any, Any]:

@@ -74,8 +74,9 @@ class Verdict:
     policy: Policy
     families: tuple[Family, ...]
     results: Results
-    # By name, where it is known: what the user wrote, and the lock as it was built here.
+    # By name, where it is known: what the user wrote, and the lock as it was built here; and what to ask again with.
     specs: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
     locks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property

@@ -48,13 +48,24 @@ def settling(verdict: Verdict, family: Family) -> Settling:
 def _command(verdict: Verdict, groups: Mapping[str, Sequence[Pair]]) -> str:
     """A `workbench check` of the kernels and modes of all these trials, on one line."""
     names = sorted({pair.trial.kernel for some in groups.values() for pair in some})
-    chosen = [word for name in names for word in _kernel(name)] if len(names) <= MOST_KERNELS else []
+    chosen = [word for name in names for word in _kernel(verdict, name)] if len(names) <= MOST_KERNELS else []
     sides = [
         verdict.specs.get(name) or spec(verdict.results, name)
         for name in (verdict.baseline, verdict.candidate)
     ]
     current = ["--current", sides[1]] if verdict.current == verdict.candidate else []
-    return shlex.join(["workbench", "check", *sides, *current, *chosen, *_modes(groups), *_processes(groups)])
+    return shlex.join(
+        [
+            "workbench",
+            "check",
+            *sides,
+            *current,
+            *chosen,
+            *_modes(groups),
+            *_processes(groups),
+            *verdict.words,
+        ]
+    )
 
 
 def spec(results: Results, name: str) -> str:
@@ -66,8 +77,10 @@ def spec(results: Results, name: str) -> str:
     return plain(name)
 
 
-def _kernel(name: str) -> list[str]:
-    return ["--kernel", name] if name in kernels.names() else ["--kernel-file", f"{plain(name)}.py"]
+def _kernel(verdict: Verdict, name: str) -> list[str]:
+    if name in verdict.specs or name not in kernels.names():
+        return ["--kernel-file", verdict.specs.get(name, f"{plain(name)}.py")]
+    return ["--kernel", name]
 
 
 def _first(key: str) -> str:
