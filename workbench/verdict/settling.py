@@ -54,18 +54,8 @@ def _command(verdict: Verdict, groups: Mapping[str, Sequence[Pair]]) -> str:
         for name in (verdict.baseline, verdict.candidate)
     ]
     current = ["--current", sides[1]] if verdict.current == verdict.candidate else []
-    return shlex.join(
-        [
-            "workbench",
-            "check",
-            *sides,
-            *current,
-            *chosen,
-            *_modes(groups),
-            *_processes(groups),
-            *verdict.words,
-        ]
-    )
+    how = [*current, *chosen, *_modes(groups), *_processes(groups), *verdict.words]
+    return shlex.join(["workbench", "check", *sides, *how])
 
 
 def spec(results: Results, name: str) -> str:
