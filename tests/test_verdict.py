@@ -451,3 +451,16 @@ def test_a_card_and_a_lock_of_any_shape_are_shown(sm, lock):
     assert markdown(verdict)
     assert html(verdict)
     assert facts(verdict)
+
+
+def test_where_none_is_named_the_two_with_the_most_in_common_are_judged():
+    """What was measured of something else, on another machine, does not become the candidate."""
+    own = [ended(name, "ok", case={"tokens": tokens}) for name in (OLD, NEW) for tokens in (1, 2)]
+    alone = [ended(name, "ok", case={"tokens": 9}) for name in ("a first one", "zz last one")]
+    results = Results(tuple([*alone, *own]))
+    assert two_of(results) == (OLD, NEW)
+    assert two_of(results, baseline=NEW) == (NEW, OLD)
+    assert two_of(results, candidate="zz") == ("a first one", "zz last one")
+    with pytest.raises(ValueError, match="two environments"):
+        two_of(Results(tuple(own[:2])))
+    assert two_of(Results((*own, ended("once", "ok", generation=0))), candidate="once") == (OLD, "once")
