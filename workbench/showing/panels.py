@@ -156,12 +156,12 @@ def hollow(
 
 def plain_numbers(axes: "Axes", along: str = "y") -> None:
     """1, 2, 5, 10 instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis = axes.yaxis if along == "y" else axes.xaxis
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def wrapped(text: str, width: int, most: int = 2) -> str:
