@@ -215,6 +215,8 @@ def test_a_tuned_time_stands_with_the_tactic_that_was_chosen() -> None:
     assert latency(results, "example_moe").rows[0][3] == "graph+tuned [gemm1 Runner 3]"
     (row,) = side_by_side(results, "example_moe", examples.OLD, examples.NEW).rows
     assert row[0] == "graph+tuned [gemm1 Runner 3] | graph+tuned [gemm1 Runner 4]"
+
+
 def test_an_environment_looks_the_same_in_every_figure_and_is_named_once() -> None:
     time = examples.timed(5.0, 1.0, 1)
     results = Results(
