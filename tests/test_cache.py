@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from workbench import cache, store
+from workbench import cache, copying, store
 from workbench.columns import packed, unpacked
 from workbench.results import Results, Trial
 from workbench.store import load, save_all
@@ -140,3 +140,29 @@ def test_what_is_equal_is_one_object(stored: Path) -> None:
     results = loaded(stored)
     trials = {id(each.trial) for each in results}
     assert len(trials) == len(results.trials())
+
+
+def test_copies_are_made_before_they_are_asked_for(
+    stored: Path, parsed: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    class Made:
+        """In place of a process: what it would do, here, where a file that was just written is quiet enough."""
+
+        def __init__(self, command: list[str]) -> None:
+            asked.append(command[3:])
+            for file in command[3:]:
+                store.load_file(Path(file))
+
+        def wait(self) -> None:
+            pass
+
+    monkeypatch.setattr(copying.subprocess, "Popen", Made)
+    copying.copy([stored.parent])
+    assert not asked  # too little to start processes for
+    monkeypatch.setattr(copying, "WORTH_IT", 1)
+    copying.copy([stored.parent])
+    copying.copy([stored.parent])
+    assert asked == [[str(stored)]]
+    assert len(loaded(stored)) and parsed == [stored]

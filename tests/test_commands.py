@@ -1,5 +1,6 @@
 """What a user types, what comes back, and the exit code."""
 
+import json
 import re
 import shlex
 import sys
@@ -10,6 +11,7 @@ import example_results as examples
 import pytest
 
 from workbench import cli, planning
+from workbench.commands import show
 from workbench.progress import Progress
 from workbench.results import Outcome, Result, Trial
 from workbench.store import save
@@ -180,3 +182,33 @@ def test_pages_are_made_where_nothing_of_ones_own_is_stored_yet():
 def test_without_a_command_there_is_the_list_of_them(typed):
     code, _, err = typed()
     assert code == 2 and "check" in err and "bisect" in err
+
+
+def test_many_trials_are_counted_first_and_listed_if_asked(tmp_path, typed, monkeypatch):
+    monkeypatch.setattr(show, "SHORT", 2)
+    examples.written(tmp_path)
+    code, out, _ = typed("show", tmp_path)
+    assert code == 1 and out.startswith("66 trials: 52 ok") and "23 rows: --trials lists them" in out
+    assert "Trials by kernel and outcome, Example GPU A" in out and "column 1" not in out
+    assert len(typed("show", tmp_path, "--trials")[1].splitlines()) > 2 * len(out.splitlines())
+    code, against, _ = typed("show", tmp_path, "--against")
+    assert code == 1 and "hang_timeout" in against and "ok: ran" not in against
+    listed = json.loads(typed("show", tmp_path, "--against", "--json")[1])
+    assert listed and not {"ok", "not_run"} & {each["outcome"] for each in listed if not each["flaky"]}
+
+
+def test_nothing_against_is_said(tmp_path, typed):
+    save(examples.one("k", {"n": 1}, "a"), tmp_path / "a.jsonl")
+    assert "nothing that is stored speaks against" in typed("show", tmp_path, "--against")[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [("bisect", ("--bundle", "--sm ", "--interleave", "--arms", "--cases", "--again")),
+     ("check", ("--bundle", "--sm ", "--interleave", "--dry-run"))],
+)  # fmt: skip
+def test_options_that_mean_nothing_are_not_offered(typed, command, absent):
+    _, out, _ = typed(command, "--help")
+    assert not [option for option in absent if f"  {option}" in out]
+    code, _, err = typed(command, "a", "b", absent[0].strip())
+    assert code == 2 and "unrecognized arguments" in err

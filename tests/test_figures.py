@@ -215,3 +215,40 @@ def test_a_tuned_time_stands_with_the_tactic_that_was_chosen() -> None:
     assert latency(results, "example_moe").rows[0][3] == "graph+tuned [gemm1 Runner 3]"
     (row,) = side_by_side(results, "example_moe", examples.OLD, examples.NEW).rows
     assert row[0] == "graph+tuned [gemm1 Runner 3] | graph+tuned [gemm1 Runner 4]"
+
+
+def test_an_environment_looks_the_same_in_every_figure_and_is_named_once() -> None:
+    time = examples.timed(5.0, 1.0, 1)
+    results = Results(
+        tuple(
+            examples.one(kernel, {"tokens": tokens}, f"e{number}", mode=mode, time=time)
+            for kernel, numbers in (("k", range(10)), ("other", (9,)))
+            for number in numbers
+            for mode in ("eager", "graph")
+            for tokens in (1, 16)
+        )
+    )
+    looks = panels.Looks.of_all(results)
+    assert len({tuple(looks.of((f"e{number}", "eager")).values()) for number in range(10)}) == 10
+    first, second = (latency(results, kernel).draw() for kernel in ("k", "other"))
+    names = [
+        [text.get_text() for legend in each.legends for text in legend.get_texts()]
+        for each in (first, second)
+    ]
+    assert names == [[*(f"e{number}" for number in range(10)), "eager", "graph"], ["e9", "eager", "graph"]]
+    colours = [each.legends[0].get_lines()[-1].get_color() for each in (first, second)]
+    assert colours[0] == colours[1]
+
+
+def test_a_single_size_is_no_line_and_stays_in_the_data() -> None:
+    sizes = {"a": (1, 16), "b": (1,)}
+    results = [
+        examples.one("k", {"tokens": tokens, "layout": layout}, "e", time=examples.timed(5.0, 1.0, 1))
+        for layout, several in sizes.items()
+        for tokens in several
+    ]
+    plot = latency(Results(tuple(results)), "k")
+    assert [axes.get_title() for axes in plot.draw().axes] == ["layout=a"]
+    assert "1 more panel is in the data only" in plot.note and len(plot.frame()) == 3
+    alone = latency(Results(tuple(results[-1:])), "k")
+    assert len(alone.draw().axes) == 1 and "in the data only" not in alone.note

@@ -9,10 +9,11 @@ from workbench.findings import Findings
 from workbench.matrix import Matrix
 from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial
 from workbench.showing import legend
+from workbench.showing.grids import grids
 from workbench.showing.signatures import differences, parameters
 from workbench.sources import Sources
 from workbench.stacks import Difference, Pins
-from workbench.versions import Versions
+from workbench.versions import Versions, by_gpu
 
 SIMULATED = {  # how linear RGB is seen (Machado, Oliveira and Fernandes 2009, severity 1)
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
@@ -121,7 +122,7 @@ def test_a_machine_without_a_gpu_is_named_and_comes_last() -> None:
     found = Matrix(Results(tuple(trials)))
     assert [head[1] for head in found.heads] == ["Z 1", "Z 1", "none", "none"]
     shown = found._repr_html_() + found.text() + repr(Sources(found.results))
-    assert "a (no GPU)" in found.text() and "<small>no GPU</small>" in found._repr_html_()
+    assert "a (no GPU)" in found.text() and "k, no GPU: 1 row" in found._repr_html_()
     assert "none" not in shown.replace("text-decoration: none", "").replace("none;", "")
 
 
@@ -213,9 +214,32 @@ def test_refuses_unknown_columns() -> None:
 def test_every_square_leads_somewhere(matrix: Matrix) -> None:
     page = matrix._repr_html_()
     marks, goals = re.findall(r' id="([^"]+)"', page), re.findall(r'href="#([^"]+)"', page)
-    assert len(goals) == len(matrix.squares)  # a square that nobody planned leads to the legend
+    drawn = [
+        square for grid in grids(matrix.heads, matrix.rows) for row in grid.rows for square in row.squares
+    ]
+    assert len(goals) == len(drawn)  # a square that nobody planned leads to the legend
+    assert sum(square is not None for square in drawn) == len(matrix.standings)
     assert set(goals) <= set(marks)
     assert len(marks) == len(set(marks))
+
+
+def test_a_kernel_has_columns_only_where_it_was_planned_and_a_table_for_each_gpu() -> None:
+    chosen = [("k", "a", "Z 1"), ("k", "b", "Z 1"), ("k", "a", "Z 2"), ("other", "c", "Z 1")]
+    found = Matrix(
+        Results(tuple(examples.one(kernel, {"n": 1}, *rest[:1], gpu=rest[1]) for kernel, *rest in chosen))
+    )
+    drawn = {grid.name: grid.columns for grid in grids(found.heads, found.rows)}
+    assert drawn == {"k, Z 1": ["a", "b"], "k, Z 2": ["a"], "other, Z 1": ["c"]}
+    page = found._repr_html_()
+    assert "Trials by kernel and outcome, Z 2" in page and "not planned" not in page
+
+
+def test_the_longer_list_goes_down() -> None:
+    names = [f"e {number}" for number in range(4)]
+    wide = Matrix(Results(tuple(examples.one("k", {"n": 1}, name) for name in names)))
+    assert re.findall(r"^e \d", repr(wide.counts()), re.M) == names
+    tall = Matrix(Results(tuple(examples.one(name, {"n": 1}, "e") for name in "abcd")))
+    assert re.findall(r"^[abcd]  ", repr(tall.counts()), re.M) == [f"{name}  " for name in "abcd"]
 
 
 def test_same_messages_make_one_reason() -> None:
@@ -270,7 +294,7 @@ def test_large_matrices_stay_small() -> None:
     page = Matrix(Results(tuple(results)))._repr_html_()
     assert len(page) < 1_000_000
     assert "of them counted above but not listed" in page
-    assert "<details><summary>k: 1500 rows" in page
+    assert "<details><summary>k, Example GPU A: 1500 rows" in page
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r' id="([^"]+)"', page))
 
 
@@ -320,8 +344,18 @@ def test_versions_mark_what_differs() -> None:
         "parameter backend inserted as number 4",
     ) in shown.changes
     page = shown._repr_html_()
-    assert "<mark>1.0.0</mark>" in page
-    assert "<mark>0.3</mark>" not in page
+    differ, _, same = page.partition("<summary>Packages that are the same in all")
+    assert ">1.0.0<" in differ and "0.3" not in differ and "0.3" in same
+
+
+def test_what_another_machine_had_is_no_column_beside_a_gpu() -> None:
+    trials = []
+    for gpu, torch in (("Z 1", "2.11"), ("none", "2.13")):
+        lock = {"name": "e", "hash": torch, "packages": {"torch": torch}}
+        trials.append(examples.one("k", {"n": 1}, "e", gpu=gpu, provenance={"environment": lock}))
+    first, last = by_gpu(Results(tuple(trials)))
+    assert (first.where, first.packages) == ("Z 1", {"torch": {"e": "2.11"}})
+    assert (last.where, last.packages) == ("no GPU", {"torch": {"e": "2.13"}})
 
 
 def _through(eyes: tuple[tuple[float, ...], ...], colour: str) -> list[float]:

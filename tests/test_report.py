@@ -23,6 +23,8 @@ from workbench.results import Results
 from workbench.showing import pages
 from workbench.showing.executed import NotebookDied, execute
 from workbench.showing.plot import Plot
+from workbench.showing.told import Told, told
+from workbench.sources import Sources
 from workbench.stacks import Difference, Pins
 from workbench.verdict import judge_named
 from workbench.versions import Versions
@@ -153,7 +155,8 @@ def test_index_says_what_how_old_and_what_failed(made: tuple[Report, object]) ->
     for name in PAGES:
         assert f'href="{name}.html"' in index
     assert "each square leads to its reason" in index
-    assert "Data of 2026-01-02, the newest" in index
+    assert "Data of 2026-01-02, the newest" in index and "attempts" in index
+    assert str(Path(sys.prefix)) not in index
     assert index.count("Could not be made:") == 2
     assert "<script>" not in index
 
@@ -255,3 +258,31 @@ def _spoil_jupyter(folder: Path) -> None:
     spec.mkdir(parents=True)
     wrong = {"argv": ["/bin/false", "{connection_file}"], "display_name": "wrong", "language": "python"}
     (spec / "kernel.json").write_text(json.dumps(wrong))
+
+
+def test_the_index_answers_first_and_says_of_what_each_page_is() -> None:
+    verdict = pages.Page(
+        "09_verdict", "Verdict", "One.", "2 environments on G. Data of 2026-01-02.", "",
+        ("HOLD: leave it", "candidate <script>x</script>"),
+    )  # fmt: skip
+    matrix = pages.Page(
+        "01_crash_matrix", "Crash matrix", "Two.", "Data of 2026-01-03.", "", (), ("9 trials: 9 ok",)
+    )
+    index = pages.index([matrix, verdict])
+    places = [
+        index.index(text) for text in ("HOLD: leave it", "9 trials: 9 ok", "<h2>Pages</h2>", "Two.", "One.")
+    ]
+    assert places == sorted(places)
+    assert "<script>" not in index and "Data of 2026-01-02" in index and "Data of 2026-01-03" in index
+
+
+def test_outputs_tell_their_answer_and_the_days_of_their_data() -> None:
+    shown = (Sources(examples.results()), Findings(examples.results()), judge_named(Results()))
+    outputs = []
+    for each in shown:
+        data, metadata = json.loads(json.dumps(each._repr_mimebundle_()))
+        outputs.append(nbformat.v4.new_output("display_data", data, metadata=metadata))
+    said = told(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=outputs)]))
+    assert said.days == ("2026-01-02", "2026-01-02") and "attempts" in said.source
+    assert said.findings[0].startswith("66 trials") and said.answer[0] == "No verdict"
+    assert told(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x")])) == Told()

@@ -211,6 +211,24 @@ def test_too_few_processes_ask_for_more_and_say_how_many():
     assert re.search(r"workbench check .* --generations 5", text(found))
 
 
+def test_one_command_settles_all_that_keeps_a_family_open():
+    """Kernels and modes of all open trials, and as many processes as the one that needs most of them."""
+    faults = [ended(OLD, "not_run", mode="piecewise"), ended(NEW, "not_run", mode="piecewise")]
+    found = judged([*timed(n=1), *faults])
+    (family,) = facts(found)["families"]
+    assert {each["what"].split(".")[0] for each in family["settle"]} == {"1 trial"}
+    assert len(family["settle"]) == 2
+    (command,) = {each["command"] for each in family["settle"]}
+    assert command.endswith("--kernel-file example.py --mode graph --mode piecewise --generations 5")
+    assert text(found).count("workbench check") == markdown(found).count("workbench check") == 1
+
+
+def test_a_weight_that_no_trial_has_is_said():
+    said = text(judged(timed(), Policy(weight=(Choice("exampel", weight=3.0),))))
+    assert "no trial here is meant by the policy's weight for exampel" in said
+    assert "policy's weight" not in text(judged(timed(), Policy(weight=(Choice("example", weight=3.0),))))
+
+
 def test_noise_that_leaves_no_room_for_a_slowdown_is_enough():
     wide = [0.90, 1.0, 0.91, 0.99, 0.93]
     attempts = [
@@ -227,7 +245,7 @@ def test_noise_that_leaves_no_room_for_a_slowdown_is_enough():
 def test_a_host_timed_call_is_judged_by_its_graph_and_is_open_without():
     host = dict(time={"timer": "cuda_events"}, mode="eager")
     alone = judged(timed(**host))
-    assert alone.answer == Answer.NEED_DATA and "--mode graph" in text(alone)
+    assert alone.answer == Answer.NEED_DATA and "a graph shows the device's" in text(alone)
     words = {pair.trial.mode: pair.word for pair in judged([*timed(**host), *timed()]).families[0].pairs}
     assert words == {"eager": Word.UNTIMED, "graph": Word.SAME}
 
@@ -281,7 +299,7 @@ def test_a_function_that_is_gone_is_known_without_a_gpu():
 def test_latent_and_compiled_facts_stand_beside(mode):
     found = judged([*timed(), *both("ok", "illegal_memory_access", mode=mode)])
     assert found.answer == Answer.BUMP
-    said = "Compiled and never run" if mode == "compiled" else "latent fault"
+    said = "Compiled and never run" if mode == "compiled" else "Latent faults"
     assert said in markdown(found)
 
 
@@ -364,6 +382,13 @@ def test_facts_are_json_and_name_what_decided():
     ("written", "says"),
     [
         ("margn = 1", "'margn' is not known; there are rule, margin, slower"),
+        ("rule = 'quick'\n\nmargin = -1", "p.toml, line 3: margin is a number"),
+        (
+            "[[weight]]\nweight = 1\n[[weight]]\nkernel = 'x'\nweight = 'y'",
+            "p.toml, line 5: weight is a number",
+        ),
+        ("slower = 0.1\n[[required]]\nkernal = 'x'", "p.toml, line 3: required: 'kernal'"),
+        ("margin = 0.01\nslower = fast", "line 2"),
         (
             "[[weight]]\nkernal = 'x'\nweight = 1",
             "'kernal' is not known; there are kernel, mode, case, weight",
@@ -426,3 +451,16 @@ def test_a_card_and_a_lock_of_any_shape_are_shown(sm, lock):
     assert markdown(verdict)
     assert html(verdict)
     assert facts(verdict)
+
+
+def test_where_none_is_named_the_two_with_the_most_in_common_are_judged():
+    """What was measured of something else, on another machine, does not become the candidate."""
+    own = [ended(name, "ok", case={"tokens": tokens}) for name in (OLD, NEW) for tokens in (1, 2)]
+    alone = [ended(name, "ok", case={"tokens": 9}) for name in ("a first one", "zz last one")]
+    results = Results(tuple([*alone, *own]))
+    assert two_of(results) == (OLD, NEW)
+    assert two_of(results, baseline=NEW) == (NEW, OLD)
+    assert two_of(results, candidate="zz") == ("a first one", "zz last one")
+    with pytest.raises(ValueError, match="two environments"):
+        two_of(Results(tuple(own[:2])))
+    assert two_of(Results((*own, ended("once", "ok", generation=0))), candidate="once") == (OLD, "once")

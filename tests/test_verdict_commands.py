@@ -1,6 +1,7 @@
 """`compare` and `check` as a user types them: formats, exit codes, and errors that name the fix. Nothing is run."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -96,7 +97,10 @@ def test_a_plan_runs_nothing_and_says_how_much(tmp_path, typed):
     ("words", "says"),
     [
         (("flashinfer==0.6.12", "flashinfer==0.6.12"), "a wheel built anew needs a version of its own"),
-        (("flashinfer==0.6.12", "flashinfer==0.6.13", "--environment", "here"), "leave --environment out"),
+        (
+            ("flashinfer==0.6.12", "flashinfer==0.6.13", "--environment", "here"),
+            "unrecognized arguments: --environment",
+        ),
         (("flashinfer==0.6.12", "flashinfer==0.6.13", "--current", "x"), "--current is one of the two"),
         (("flashinfer", "flashinfer==0.6.13"), "pin it"),
     ],
@@ -105,3 +109,23 @@ def test_what_check_cannot_use_is_named_before_anything(tmp_path, typed, words, 
     code, _, err = typed("check", *words)
     assert code == 2 and says in err
     assert not list(tmp_path.iterdir())
+
+
+def test_what_would_settle_it_is_asked_as_it_was_asked_here(tmp_path, typed):
+    """The command that is suggested can be pasted: kernel files by their path, and where the wheels are."""
+    (tmp_path / "torn-1.0+a-py3-none-any.whl").write_text("no wheel")
+    (tmp_path / "torn-1.0+b-py3-none-any.whl").write_text("no wheel")
+    sides = [str(tmp_path / f"torn-1.0+{letter}-py3-none-any.whl") for letter in "ab"]
+    own = [
+        "--kernel-file",
+        str(ZOO / "planted_rest.py"),
+        "--python",
+        sys.executable,
+        "--wheels",
+        str(tmp_path),
+    ]
+    code, out, _ = typed("check", *sides, *own, "--results", str(tmp_path / "r"), "--json")
+    (settle,) = json.loads(out)["families"][0]["settle"]
+    assert code == 3
+    words = shlex.split(settle["command"])
+    assert words == ["workbench", "check", *sides, *own, "--results", str(tmp_path / "r")]

@@ -60,13 +60,28 @@ def stamp(file: Path) -> str:
 def kept(file: Path, known: str) -> Content | None:
     """The copy, if there is one with this stamp."""
     try:
-        with _copy(file).open("rb") as opened:
-            if os.fstat(opened.fileno()).st_uid != os.geteuid():
-                return None
-            digest, data = opened.read(DIGEST), opened.read()
-        return _unpacked(data, known) if digest == _digest(data) else None
+        data = _whole(_copy(file))
+        return _unpacked(data, known) if data else None
     except (OSError, ValueError, LookupError, TypeError):  # not there, torn, or of another make
         return None
+
+
+def known(file: Path) -> bool:
+    """Whether there is a copy of the file as it is now. Raises OSError where the file cannot be read."""
+    now = stamp(file)
+    try:
+        head, _, _ = _whole(_copy(file)).partition(b"\n")
+        return bool(json.loads(head or b"{}").get("stamp") == now)
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _whole(copy: Path) -> bytes:
+    """What is in it; nothing if it is torn, or somebody else's. Raises OSError."""
+    with copy.open("rb") as opened:
+        digest, data = opened.read(DIGEST), opened.read()
+        own = os.fstat(opened.fileno()).st_uid == os.geteuid()
+    return data if own and digest == _digest(data) else b""
 
 
 def keep(file: Path, known: str, content: Content) -> Content:

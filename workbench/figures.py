@@ -36,14 +36,15 @@ def latency(results: Results, kernel: str) -> Plot:
             middles = [each.median_us for each in points]
             below = [each.median_us - each.q1_us for each in points]
             above = [each.q3_us - each.median_us for each in points]
-            axes.errorbar(panels.sizes(points, key), middles, [below, above], **look, markerfacecolor="none")
-            panels.filled(axes, panels.sizes(points, key), middles, [each.throttled for each in points], look)
+            axes.errorbar(panels.sizes(points, key), middles, [below, above], **look)
+            panels.hollow(axes, panels.sizes(points, key), middles, [each.throttled for each in points], look)
         panels.plain_numbers(axes)
 
     title = f"{plain(kernel)}: time on the device"
     heads = ("gpu", "case", key or "case", "mode", "environment", "median_us", "q1_us", "q3_us", "samples")
     note = QUARTILES + " Hollow points: the clocks were throttled." * any(each.throttled for each in found)
-    return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)")
+    looks = panels.Looks.of_all(results)
+    return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)", looks)
 
 
 def floor_share(results: Results, kernel: str) -> Plot:
@@ -55,8 +56,8 @@ def floor_share(results: Results, kernel: str) -> Plot:
     def draw(axes: "Axes", lines: panels.Lines) -> None:
         for look, points in lines:
             shares = [100 * (each.share or 0) for each in points]
-            axes.plot(panels.sizes(points, key), shares, **look, markerfacecolor="none")
-            panels.filled(
+            axes.plot(panels.sizes(points, key), shares, **look)
+            panels.hollow(
                 axes, panels.sizes(points, key), shares, [each.launch_bound for each in points], look
             )
         axes.set_ylim(0, 105)
@@ -67,7 +68,8 @@ def floor_share(results: Results, kernel: str) -> Plot:
         "100 % is what bandwidth and arithmetic of this GPU allow at best. Hollow points are launch-bound: "
         f"their floor is under {LAUNCH_BOUND_US:g} us, less than a launch costs, so their share says little."
     )
-    return _plot(title, note, heads, rows, found, key, draw, "share of the floor, %")
+    looks = panels.Looks.of_all(results)
+    return _plot(title, note, heads, rows, found, key, draw, "share of the floor, %", looks)
 
 
 def timed_kernels(results: Results) -> list[str]:
@@ -116,15 +118,15 @@ def _percent(each: Timing) -> str:
 
 def _plot(
     title: str, note: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], found: list[Timing],
-    key: str | None, draw: Callable[..., None], axis: str,
+    key: str | None, draw: Callable[..., None], axis: str, looks: panels.Looks,
 ) -> Plot:  # fmt: skip
     groups = panels.grouped(found, key)
     gpus = {plain(each.trial.gpu, 40) for each in found}
     drawn = f"{title}, {gpus.pop()}" if len(gpus) == 1 else title
-    note += said_of_all(found, key) + panels.left_out(groups)
+    note += said_of_all(found, key) + panels.left_out(groups, key)
     alt = f"{title}. {_range(heads, rows)}"
     return Plot(
-        title, alt, note, heads, rows, lambda: panels.figure(drawn, groups, key, draw, axis), HOW,
+        title, alt, note, heads, rows, lambda: panels.figure(drawn, groups, key, draw, axis, looks), HOW,
     )  # fmt: skip
 
 

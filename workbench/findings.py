@@ -1,10 +1,12 @@
 """What speaks against an environment, counted by kernel and reason; computed, never written by hand."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.results import Results, Standing
 from workbench.showing import legend
 from workbench.showing.tables import block, prose
+from workbench.showing.told import telling
 from workbench.untrusted import escaped, natural, plain
 
 MOST = 12
@@ -40,6 +42,9 @@ class Findings:
 
     def _repr_html_(self) -> str:
         return block(self.html())
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        return telling(self._repr_html_(), repr(self), findings=[self._first(), *self._shown()])
 
     def html(self) -> str:
         items = "".join(f"<li>{escaped(line, 600)}</li>" for line in self._shown())

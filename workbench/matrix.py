@@ -86,7 +86,7 @@ class Matrix:
 
     def counts(self) -> Counts:
         """How many ended how, by kernel and column."""
-        return Counts(self.heads, self.rows)
+        return Counts(self.heads, self.rows, self.columns)
 
     def frame(self) -> "pandas.DataFrame":
         """One word a square, for those who want to compute with it."""

@@ -40,6 +40,11 @@ def of_libraries(results: Results) -> Results:
     return _only(results, lambda result: not is_instrument(result))
 
 
+def by_turns(results: Results) -> Results:
+    """Attempts of processes that took turns with others, from which a comparison is made."""
+    return _only(results, lambda result: result.generation > 0)
+
+
 def faulty(results: Results) -> Results:
     """Attempts at the instruments that fail in known ways."""
     return _only(results, lambda result: result.trial.kernel in FAULTY)

@@ -28,8 +28,9 @@ class Progress:
             self.bar = tqdm(total=total, unit="trial", dynamic_ncols=True)
 
     def expect(self, total: int) -> None:
-        """How many are left to do, where that was not known from the start."""
-        self.total = total
+        """How many are left to do from here on, where that was not known from the start."""
+        self._say_alike()
+        self.total, self.done, self.since = total, 0, time.monotonic()
         if self.bar is not None:
             self.bar.reset(total)
 

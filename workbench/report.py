@@ -12,14 +12,12 @@ from typing import Any
 import nbformat
 from tqdm import tqdm
 
+from workbench import copying
 from workbench.files import write
-from workbench.findings import Findings
-from workbench.planned import planned
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
 from workbench.showing.pages import Page
-from workbench.sources import days
-from workbench.store import load
+from workbench.showing.told import Told, told
 
 AT_ONCE = 2  # pages; each is a process of its own and may hold all results
 PAGE_LIMIT_S = 900  # for a cell of a page made from stored results; measuring has no limit here
@@ -74,26 +72,17 @@ def render_all(
     files, given = sorted(Path(notebooks).glob("*.ipynb")), _given(parameters or {})
     if not files:
         raise ValueError(f"no notebooks in {notebooks}")
-    age, found = _told(given, Path(notebooks) / ".." / "results")
-    made = list(_pages(files, Path(site), given, age, progress))
-    write(Path(site) / "index.html", pages.index(made, found))
+    copying.copy(given.get("results", ()))
+    made = list(_pages(files, Path(site), given, progress))
+    write(Path(site) / "index.html", pages.index(made))
     return Report(Path(site), tuple(made))
 
 
-def _told(given: Mapping[str, Any], stored: Path) -> tuple[str, str]:
-    """How old the results are, and what they say in short; they are not held while pages are made."""
-    results = load(*given.get("results", [stored]))
-    chosen = {name: given.get(f"{name}s") for name in ("kernel", "environment", "gpu", "mode")}
-    return pages.age(days(results)), Findings(planned(results.only(**chosen))).html()
-
-
-def _pages(
-    files: list[Path], site: Path, given: dict[str, Any], age: str, progress: Progress | None
-) -> Iterator[Page]:
+def _pages(files: list[Path], site: Path, given: dict[str, Any], progress: Progress | None) -> Iterator[Page]:
     pool = ThreadPoolExecutor(
         1 if given.get("measure") else AT_ONCE
     )  # nothing computes while something is timed
-    making = [pool.submit(_page, file, site, given, age) for file in files]
+    making = [pool.submit(_page, file, site, given) for file in files]
     try:
         for done, page in enumerate(tqdm(making, "pages", unit="page", disable=True if progress else None)):
             if progress:
@@ -103,25 +92,32 @@ def _pages(
         pool.shutdown(cancel_futures=True)
 
 
-def _page(notebook: Path, site: Path, parameters: dict[str, Any], age: str) -> Page:
-    title, sentence, why = notebook.stem, "", ""
+def _page(notebook: Path, site: Path, parameters: dict[str, Any]) -> Page:
+    title, sentence, data, why, said = notebook.stem, "", "", "", Told()
     try:
         title, sentence = pages.heading(nbformat.read(notebook, 4), notebook.stem)
-        known = known_parameters(notebook)
-        age = age if "results" in known else PLAN if "measure" in known else RELEASES
         executed = execute(notebook, parameters, _limit_s(parameters))
+        said = told(executed)
+        data = _data(said, known_parameters(notebook))
         text = pages.export(executed, title, index=True)
     except Exception as problem:  # whatever a notebook raises, it is that page's trouble alone
         why = f"{type(problem).__name__}: {_last_words(problem)}"
         text = pages.failure(notebook.name, title, traceback.format_exc(), index=True)
     write(site / f"{notebook.stem}.html", text)
-    return Page(notebook.stem, title, sentence, age, why)
+    return Page(notebook.stem, title, sentence, data, why, said.answer, said.findings)
+
+
+def _data(said: Told, known: set[str]) -> str:
+    """What the page speaks of, and how old that is."""
+    if "results" not in known:
+        return PLAN if "measure" in known else RELEASES
+    return " ".join(filter(None, (f"{said.source}." if said.source else "", pages.age(said.days))))
 
 
 def _last_words(problem: Exception) -> str:
     """papermill puts a traceback into its message: what it ends with is what counts."""
     lines = [line for line in str(problem).strip().splitlines() if line.strip()]
-    return pages.plain(lines[-1] if lines else "no message", 200)
+    return pages.plain(pages.short(lines[-1]) if lines else "no message", 200)
 
 
 def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Where a page's figures come from: environment, GPU, driver, how many attempts, from when to when."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from workbench.results import Result, Results
 from workbench.showing.legend import gpu
 from workbench.showing.tables import block, table, text_table
+from workbench.showing.told import telling
 from workbench.untrusted import escaped, natural, part, plain
 
 HEADS = ("environment", "gpu", "driver", "locked as", "attempts", "first day", "last day", "workbench")
@@ -17,7 +20,7 @@ class Sources:
 
     results: Results
 
-    @property
+    @cached_property
     def rows(self) -> list[tuple[str, ...]]:
         groups: dict[tuple[str, ...], list[Result]] = {}
         for result in self.results:
@@ -39,6 +42,20 @@ class Sources:
         problems = "".join(f"<li>{escaped(problem, 300)}</li>" for problem in self._problems())
         return block(shown, f"<p>Lines that could not be read:</p><ul>{problems}</ul>" if problems else "")
 
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        return telling(self._repr_html_(), repr(self), source=self.summary, days=days(self.results))
+
+    @property
+    def summary(self) -> str:
+        """`2 environments on NVIDIA H200, 768 attempts`."""
+        rows = self.rows
+        if not rows:
+            return ""
+        names, gpus = ({row[place]: None for row in rows} for place in (0, 1))
+        attempts = sum(int(row[HEADS.index("attempts")]) for row in rows)
+        counts = (_count(len(names), "environment"), _count(attempts, "attempt"))
+        return f"{counts[0]} on {', '.join(gpus)}, {counts[1]}"
+
     def _problems(self) -> list[str]:
         found = self.results.problems
         shown = [plain(problem, 300) for problem in found[:MOST_PROBLEMS]]
@@ -49,6 +66,10 @@ def days(results: Results) -> tuple[str, str] | None:
     """The first and the last day something in these results was measured, as 2026-11-30."""
     started = sorted(day for day in map(_day, results) if day)
     return (started[0], started[-1]) if started else None
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'s' * (number != 1)}"
 
 
 def _key(result: Result) -> tuple[str, ...]:

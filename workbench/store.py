@@ -71,14 +71,15 @@ def load(*folders: str | Path) -> Results:
     problems: list[str] = []
     with _no_collection():
         for folder in map(Path, folders):
-            for file in _files(folder):
-                content = _content(file)
+            for file in files(folder):
+                content = load_file(file)
                 attempts += content.attempts
                 problems += [f"{file.relative_to(folder)}{problem}" for problem in content.problems]
     return Results(tuple(attempts), tuple(problems))
 
 
-def _files(folder: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
+    """Those that `load` reads."""
     return sorted(
         file for file in folder.rglob("*.jsonl") if not APART.intersection(file.relative_to(folder).parts)
     )
@@ -96,7 +97,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _content(file: Path) -> Content:
+def load_file(file: Path) -> Content:
     """From the cache, or parsed and put there."""
     try:
         if not file.is_file():  # a pipe or a device, which has no end

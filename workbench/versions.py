@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from workbench.results import Result, Results
-from workbench.showing import contents
+from workbench.showing import contents, legend
 from workbench.showing.signatures import differences
-from workbench.showing.tables import block, prose, table, text_table
+from workbench.showing.tables import block, prose, table, text_table, upright
 from workbench.untrusted import escaped, natural, part, plain
 
 SIGNATURE = 1500
@@ -19,11 +19,21 @@ SAME = "no difference"
 EMPTY = "No environment is known yet: `workbench run` builds them and keeps what it finds, without a GPU too."
 
 
+def by_gpu(results: Results) -> list["Versions"]:
+    """What was run on one GPU is not shown in one table with what another machine had; one without a GPU is last."""
+    gpus = sorted({each.trial.gpu for each in results}, key=lambda gpu: (gpu == "none", natural(gpu)))
+    return [Versions(results.only(gpu=[gpu]), plain(legend.gpu(gpu))) for gpu in gpus] or [Versions(results)]
+
+
 @dataclass(frozen=True)
 class Versions:
-    """Shows itself: packages by environment, then signatures with their differences in words."""
+    """Shows itself: packages by environment, then signatures with their differences in words.
+
+    `where` is the GPU, if they are of one.
+    """
 
     results: Results
+    where: str = ""
 
     @cached_property
     def named(self) -> dict[str, list[Result]]:
@@ -72,8 +82,12 @@ class Versions:
         if not (self.packages or self.found):
             return EMPTY
         heads = ["package", *map(plain, self.environments)]
+        shown = self._title("Packages"), text_table(heads, self._rows())
         changes = text_table(("kernel", "from", "to", "difference"), self.changes)
-        return f"{text_table(heads, self._rows())}\n\n{changes}"
+        return "\n".join([*shown, "", self._title("Functions"), changes])
+
+    def _title(self, what: str) -> str:
+        return f"{what}, {self.where}" if self.where else what
 
     def _repr_html_(self) -> str:
         if not (self.packages or self.found):
@@ -90,20 +104,39 @@ class Versions:
         ]
 
     def _packages_page(self) -> str:
-        rows = [[escaped(name), *_marked(versions)] for name, *versions in self._rows()]
-        differ = sum(len(set(versions)) > 1 for _, *versions in self._rows())
-        caption = f"Packages by environment: {differ} of {len(rows)} differ, and are marked"
-        return table(caption, ["package", *map(escaped, self.environments)], rows)
+        """Those that differ as a table; those that are the same everywhere on request."""
+        rows = [[escaped(each) for each in row] for row in self._rows()]
+        differ, same = (
+            [row for row in rows if (len(set(row[1:])) > 1) == wanted] for wanted in (True, False)
+        )
+        shown = ""
+        if differ:
+            caption = f"{self._title('Packages that differ')}: {len(differ)} of {len(rows)}"
+            names = [*map(escaped, self.environments)]
+            shown = table(caption, *upright(("package", "environment"), names, differ))
+        if same:
+            held = ", ".join(f"{name} {versions[0]}" for name, *versions in same)
+            title = f"{self._title('Packages that are the same in all')}: {len(same)}"
+            shown += f"<details><summary>{title}</summary><p>{held}</p></details>"
+        return shown
 
     def _changes_page(self) -> str:
-        rows = []
-        for steps, changes in groupby(self.changes, lambda row: row[:3]):
-            words = [_mark(escaped(row[3], 300), row[3] != SAME) for row in changes]
-            rows.append([*map(escaped, steps), "<br>".join(words)])
-        if not rows:
+        steps = {
+            step: [row[3] for row in changes] for step, changes in groupby(self.changes, lambda row: row[:3])
+        }
+        if not steps:
             return "<p>No function is known in two environments, so there is nothing to compare.</p>"
-        caption = "Functions: what changed from one environment to the next"
-        return table(caption, ["kernel", "from", "to", "difference"], rows)
+        changed = {step: words for step, words in steps.items() if words != [SAME]}
+        rows = [
+            [*map(escaped, step), "<br>".join(f"<mark>{escaped(each, 300)}</mark>" for each in words)]
+            for step, words in changed.items()
+        ]
+        calm = len(steps) - len(changed)
+        said = (
+            f"<p>In {calm} of {len(steps)} steps the function that is called is the same.</p>" if calm else ""
+        )
+        caption = self._title("Functions: what changed from one environment to the next")
+        return (table(caption, ["kernel", "from", "to", "difference"], rows) if rows else "") + said
 
     def _signature_pages(self) -> list[str]:
         pages = []
@@ -117,7 +150,7 @@ class Versions:
                 for each, result in sorted(by_environment.items(), key=lambda item: natural(item[0]))
             ]
             api = next(iter(by_environment.values())).found.get("api", kernel)
-            shown = table(f"{plain(api)} as found", ["environment", "module", "signature"], rows)
+            shown = table(self._title(f"{plain(api)} as found"), ["environment", "module", "signature"], rows)
             pages.append(
                 f"<details><summary>{escaped(kernel)}: {escaped(api)} as found</summary>{shown}</details>"
             )
@@ -126,12 +159,3 @@ class Versions:
 
 def _signature(result: Result) -> str:
     return escaped(result.found["signature"], SIGNATURE)
-
-
-def _marked(versions: list[str]) -> list[str]:
-    differ = len(set(versions)) > 1
-    return [_mark(escaped(version), differ) for version in versions]
-
-
-def _mark(text: str, differs: bool) -> str:
-    return f"<mark>{text}</mark>" if differs else text

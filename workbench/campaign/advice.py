@@ -11,7 +11,10 @@ from workbench.untrusted import plain
 HEADS = ("question", "answer", "from", "ids")
 EMPTY = "No questions were asked."
 FENCES = ("fenced", "piecewise+fenced")
-FLIPS, NOTHING = "yes: it fails with {wrong}, and not with {right}", "no: it fails with {right} and with {wrong}"
+FLIPS, NOTHING = (
+    "yes: it fails with {wrong}, and not with {right}",
+    "no: it fails with {right} and with {wrong}",
+)
 QUESTIONS = {
     "Pad the scales?": ("pad_scales",),
     "Pad K to a multiple of 128?": ("hidden", "intermediate"),

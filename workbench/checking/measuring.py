@@ -24,7 +24,7 @@ MOST_TIMES = 3
 class Asked:
     """`planned` are the trials of both environments that a device here can run, `built` what is known of the two.
 
-    `specs`: name -> what the user wrote.
+    `specs`: the name of an environment or a kernel -> what the user wrote; `words`: further options, to ask again.
     """
 
     baseline: Environment
@@ -36,11 +36,12 @@ class Asked:
     policy: Policy = DEFAULT
     built: Mapping[str, Built] = field(default_factory=dict)
     specs: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
 
     def judge(self, results: Results) -> Verdict:
         found = judge(results, self.baseline.name, self.candidate.name, self.current, self.policy)
         locks = {name: built.provenance() for name, built in self.built.items()}
-        return replace(found, specs=self.specs, locks=locks)
+        return replace(found, specs=self.specs, words=self.words, locks=locks)
 
     @property
     def generations(self) -> int:

@@ -45,7 +45,12 @@ def load_results(folders: Sequence[str]) -> Any:
     """All attempts under the folders. Raises ValueError where there is no such folder."""
     from workbench.store import load
 
+    return load(*existing(folders))
+
+
+def existing(folders: Sequence[str]) -> Sequence[str]:
+    """The folders. Raises ValueError where one is not there."""
     missing = [folder for folder in folders if not Path(folder).is_dir()]
     if missing:
         raise ValueError(f"no folder {missing[0]}; `workbench run` makes results/local")
-    return load(*folders)
+    return folders

@@ -34,10 +34,14 @@ and what stays flaky, cannot be told and is passed by. Attempts are stored: stop
 ABORT = 128  # git takes anything from 1 to 127 but 125 for bad
 
 
+WITHOUT = (
+    "--plan", "--cases", "--bundle", "--sm", "--interleave", "--arms", "--again", "--dry-run",
+)  # fmt: skip
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--step", action=_Step, nargs=0, default=False, help="ask one environment, for `git bisect run`")
-    run_command.arguments(parser)
     add(
         "--case",
         metavar="C",
@@ -66,6 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--margin", type=float, metavar="SHARE", help="how much slower counts (default: the effort's rule)")
     add("--plan-only", action="store_true", help="say what would be asked, and how long it would take")
     add("--also", action="append", default=[], metavar="DIR", help="more folders of stored results to use")
+    run_command.arguments(parser, WITHOUT)
 
 
 class _Step(argparse.Action):
@@ -96,13 +101,12 @@ def _bisect(options: argparse.Namespace) -> int:
     along = None if options.over == "lock" else bisecting.axis(options.good, options.bad)
     if options.over == "releases" and along is None:
         raise ValueError("--over releases: the ends must differ in one exact version alone; or --over lock")
-    plan_only = options.plan_only or options.dry_run
-    if along is None and plan_only:
+    if along is None and options.plan_only:
         return _plan(asked, bisecting.moves(asked, good, bad), {}, options)
     if along is None:
         return _show(asked, bisecting.over_lock(asked, good, bad, _say), options)
     between = _bisected.candidates(along, options)
-    if plan_only:
+    if options.plan_only:
         return _plan(asked, between.versions[1:-1], between.left_out, options)
     made = _bisected.maker(along, options)
     return _show(asked, bisecting.over_releases(asked, between, made, _say), options)

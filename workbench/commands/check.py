@@ -28,8 +28,12 @@ without a GPU the verdict is from stored results; what is open is measured where
 {_verdict.LOOKS}"""
 
 
+KEPT = ("cases", "python", "wheels", "prebuilt", "stacks", "as_of", "torch", "policy")
+WITHOUT = ("--plan", "--environment", "--bundle", "--sm", "--interleave", "--dry-run")
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
-    run_command.arguments(parser)
+    run_command.arguments(parser, WITHOUT)
     add = parser.add_argument
     add(
         "baseline",
@@ -63,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench import checking
 
     asked, kernels = _asked(options)
-    if options.plan_only or options.dry_run:
+    if options.plan_only:
         return _show_plan(asked, checking.stored(asked, _stored(options)), options)
     asked, reading = _read(asked, [each.module.API for each in kernels])
 
@@ -96,14 +100,23 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
         raise ValueError(f"--current is one of the two, written as it is there: not {options.current!r}")
     here = tuple(each for each in planned if each.device)
     specs = {baseline.name: options.baseline, candidate.name: options.candidate}
-    return checking.Asked(baseline, candidate, here, gpu, given, current, policy, specs=specs), kernels
+    specs |= {Path(path).stem: path for path in options.kernel_file}
+    asked = checking.Asked(
+        baseline, candidate, here, gpu, given, current, policy, specs=specs, words=_words(options)
+    )
+    return asked, kernels
+
+
+def _words(options: argparse.Namespace) -> tuple[str, ...]:
+    """The options by which a command that is suggested asks for the same things."""
+    given = {f"--{name.replace('_', '-')}": getattr(options, name) for name in KEPT}
+    given["--results"] = options.results if options.results != "results/local" else None
+    return tuple(word for name, value in given.items() if value for word in (name, str(value)))
 
 
 def _sides(options: argparse.Namespace) -> tuple[Any, Any]:
     from workbench import environments
 
-    if options.environment:
-        raise ValueError("the environments are BASELINE and CANDIDATE; leave --environment out")
     stacks = environments.load_stacks(options.stacks) if options.stacks else {}
     baseline, candidate = (
         environments.choose(spec, stacks, options.python, as_of=options.as_of, torch=options.torch)
@@ -166,12 +179,16 @@ def _plan_text(plan: dict[str, Any]) -> str:
         if plan["trials"]
         else "nothing: no GPU here, and no kernel that runs on the CPU; the verdict is from stored results"
     )
+    known = plan["open"] - plan["of_unknown_time"]
     unknown = f"; nothing is stored of {plan['of_unknown_time']} of them" if plan["of_unknown_time"] else ""
+    took = (
+        f"{plan['seconds']} s by what is stored{unknown}" if known else "not known: nothing is stored of them"
+    )
     lines = [
         f"build and read  {plan['baseline']}",
         f"                {plan['candidate']}",
         f"measure         {measured}",
-        f"time            {plan['seconds']} s by what is stored{unknown}" if plan["open"] else "",
+        f"time            {took}" if plan["open"] else "",
         "again           what is too close to call, with up to three times the processes"
         if plan["open"]
         else "",

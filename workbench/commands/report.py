@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from workbench.commands._shared import FINE, FOUND, filters, load_results
+from workbench.commands._shared import FINE, FOUND, existing, filters, load_results
 
 EXAMPLES = """examples:
   workbench report --results results --results results/local --site site
@@ -26,8 +26,9 @@ def run(options: argparse.Namespace) -> int:
     from workbench import report
     from workbench.results import check_modes
 
-    folders = options.results or ["results"]
-    check_modes(options.mode, {result.trial.mode for result in load_results(folders)})
+    folders = existing(options.results or ["results"])
+    if options.mode:
+        check_modes(options.mode, {result.trial.mode for result in load_results(folders)})
     parameters = {
         "results": [str(Path(folder).resolve()) for folder in folders],
         "kernels": options.kernel,

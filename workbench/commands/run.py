@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,16 @@ EXAMPLES = """examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def arguments(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+    """`without` are those that mean nothing to another command that runs trials; they have their defaults there."""
+
+    def add(name: str, **how: Any) -> None:
+        if name not in without:
+            parser.add_argument(name, **how)
+        else:
+            unset = False if how.get("action") == "store_true" else None
+            parser.set_defaults(**{name.strip("-").replace("-", "_"): how.get("default", unset)})
+
     add("--plan", metavar="FILE", help="these options as a JSON object; what is said here goes before it")
     add(
         "--kernel",

@@ -7,7 +7,7 @@ from workbench.showing.cells import chip, stacked
 from workbench.showing.shown import Shown
 from workbench.untrusted import MESSAGE, natural, normalised, plain
 
-HEADS = ("kernel", "how it ended", "stage", "message", "trials", "modes", "environments", "ids")
+HEADS = ("kernel", "how it ended", "trials", "environments", "ids")
 EMPTY = "Nothing that is stored speaks against an environment. `workbench run` measures, `workbench show` lists it."
 NOTE = (
     "The message is that of the first trial; messages that differ in addresses and numbers alone are one group. "
@@ -42,6 +42,6 @@ def _row(alike: tuple[str, ...], members: list[Standing]) -> tuple[str, ...]:
     count = f"{len(members)}" + (f", {flaky} flaky" if flaky else "")
     environments = sorted({each.result.trial.environment for each in members}, key=natural)
     modes = sorted({plain(each.result.trial.mode, 30) for each in members})
-    how = chip(members[0].outcome, f"{sign} {reason}")
-    places = ", ".join(modes), stacked(map(plain, environments))
-    return kernel, how, stage, message, count, *places, ids(members)
+    how = stacked([chip(members[0].outcome, f"{sign} {reason}"), f"at {stage}", message])
+    trials = stacked([count, *modes])
+    return kernel, how, trials, stacked(map(plain, environments)), ids(members)

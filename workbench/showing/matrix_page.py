@@ -1,14 +1,15 @@
 """A matrix for a page: how many, then square by square, then why. Large ones stay fit to be mailed."""
 
 import hashlib
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.results import Standing
 from workbench.showing import legend, why, why_page
-from workbench.showing.counts import heads
+from workbench.showing.counts import HEAD
+from workbench.showing.grids import Grid, grids
 from workbench.showing.tables import block, table
-from workbench.untrusted import escaped, plain
+from workbench.untrusted import escaped
 
 if TYPE_CHECKING:
     from workbench.matrix import Matrix, Row
@@ -34,17 +35,17 @@ def page(matrix: "Matrix") -> str:
     prefix = "m" + hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:6]
     groups = why.grouped(list(matrix.standings.values()))
     shown = {group.mark for group in groups[: why_page.MOST]}
-    kernels = [(kernel, list(rows)) for kernel, rows in groupby(matrix.rows, lambda row: row.kernel)]
-    squares = _squares(matrix, kernels, prefix, shown)
+    pieces = grids(matrix.heads, matrix.rows)
     return block(
-        matrix.counts().table(),
-        _legend(matrix, prefix),
-        *squares,
+        matrix.counts().tables(),
+        _legend(matrix, pieces, prefix),
+        "<h3>Trial by trial</h3>",
+        *_squares(matrix.row_axes, pieces, prefix, shown),
         why_page.parts(groups, prefix),
     )
 
 
-def _legend(matrix: "Matrix", prefix: str) -> str:
+def _legend(matrix: "Matrix", pieces: list[Grid], prefix: str) -> str:
     entries = []
     for kind, reasons in legend.classes(matrix.standings.values()).items():
         look = legend.LOOKS[kind]
@@ -53,7 +54,7 @@ def _legend(matrix: "Matrix", prefix: str) -> str:
         entries.append(_entry(mark, kind, look.letter, look.word, meaning))
     if any(square and square.flaky for square in matrix.squares):
         entries.append(_entry("", "flaky", legend.FLAKY, "flaky", FLAKY_MEANS))
-    if None in matrix.squares:
+    if any(None in row.squares for grid in pieces for row in grid.rows):
         look = legend.UNPLANNED
         entries.append(_entry(f' id="{prefix}-unplanned"', "unplanned", look.letter, look.word, look.meaning))
     if texts := legend.marks(matrix.squares):
@@ -75,19 +76,15 @@ def _class(kind: str, reason: str, count: int) -> str:
     return f"<p><b>{sign}</b> <code>{escaped(reason, 60)}</code>, {trials}: {said}</p>"
 
 
-def _squares(
-    matrix: "Matrix", kernels: list[tuple[str, list["Row"]]], prefix: str, shown: set[str]
-) -> list[str]:
-    room = max(1, MOST_SQUARES // len(matrix.heads))
-    parts = ["<h3>Trial by trial</h3>"]
-    for kernel, rows in kernels:
-        kept = _kept(rows, room * len(rows) // len(matrix.rows) if len(matrix.rows) > room else len(rows))
-        caption = f"{plain(kernel)}: {_rows(rows)}" + _left_out(len(rows) - len(kept))
+def _squares(axes: Sequence[str], pieces: list[Grid], prefix: str, shown: set[str]) -> Iterator[str]:
+    every = sum(len(grid.rows) * len(grid.columns) for grid in pieces)
+    for grid in pieces:
+        kept = _kept(grid.rows, max(1, len(grid.rows) * MOST_SQUARES // max(every, MOST_SQUARES)))
+        caption = f"{grid.name}: {_rows(grid.rows)}" + _left_out(len(grid.rows) - len(kept))
         entries = [[_label(row), *(_square(square, prefix, shown) for square in row.squares)] for row in kept]
-        name = ", ".join([*matrix.row_axes, "case"])
-        detail = table(caption, [escaped(name), *heads(matrix.heads)], entries)
-        parts.append(detail if len(rows) <= OPEN_ROWS else _folded(caption, detail))
-    return parts
+        heads = [", ".join([*axes, "case"]), *(escaped(name, HEAD) for name in grid.columns)]
+        detail = table(caption, heads, entries)
+        yield detail if len(grid.rows) <= OPEN_ROWS else _folded(caption, detail)
 
 
 def _label(row: "Row") -> str:

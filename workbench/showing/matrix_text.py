@@ -26,7 +26,7 @@ def text(matrix: "Matrix", colour: bool = False) -> str:
         _grid(matrix, kernel, list(rows), colour)
         for kernel, rows in groupby(matrix.rows, lambda row: row.kernel)
     ]
-    parts = [_columns(matrix), *grids, _legend(matrix, colour), _reasons(matrix), repr(matrix)]
+    parts = [repr(matrix), _columns(matrix), *grids, _legend(matrix, colour), _reasons(matrix)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 
+from workbench.showing.tables import prose
 from workbench.untrusted import escaped, escaped_lines, plain
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -17,13 +18,15 @@ TRACEBACK = 12_000  # characters
 
 @dataclass(frozen=True)
 class Page:
-    """A page as the index shows it. `data` says how old its data is; `failure` is empty if all went well."""
+    """A page as the index shows it. `data` says of what it is and how old; `failure` is empty if all went well."""
 
     name: str
     title: str
     sentence: str
     data: str
     failure: str = ""
+    answer: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
 
 
 def heading(notebook: nbformat.NotebookNode, name: str) -> tuple[str, str]:
@@ -56,34 +59,44 @@ def failure(name: str, title: str, said: str, index: bool) -> str:
     body = (
         f'<h1>{escaped(title)}</h1><p class="failed"><strong>This page could not be made.</strong> '
         f"Its notebook {escaped(name)} ended with the words below; the other pages are not affected.</p>"
-        f'<pre class="said" tabindex="0">{escaped_lines(_short(said), TRACEBACK)}</pre>'
+        f'<pre class="said" tabindex="0">{escaped_lines(short(said[-TRACEBACK:]), TRACEBACK)}</pre>'
     )
     return _framed(
         title, body, '<nav aria-label="Pages"><a href="index.html">All pages</a></nav>' if index else ""
     )
 
 
-def _short(said: str) -> str:
-    """The end of a traceback, files by their names alone: pages leave the machine, and folders name people."""
-    return re.sub(r'(?:/[^/\s"\']+)+/(?=[^/\s"\']+)', "", said[-TRACEBACK:])
+def short(said: str) -> str:
+    """Files by their names alone: pages leave the machine, and folders name people."""
+    return re.sub(r'(?:/[^/\s"\']+)+/(?=[^/\s"\']+)', "", said)
 
 
-def index(pages: list[Page], findings: str = "") -> str:
-    """One line a page: its title, what it speaks of, how old its data is; `findings` is HTML above them."""
-    entries = "".join(_entry(page) for page in pages)
+def index(pages: list[Page]) -> str:
+    """What the pages answer, what they found, and a line for each: its title, what it speaks of, how old that is."""
+    answers = "".join(_told(page, page.answer) for page in pages if page.answer)
+    findings = "".join(_told(page, page.findings) for page in pages if page.findings)
     body = (
         "<h1>FlashInfer workbench</h1>"
         "<p>Kernels across FlashInfer versions and GPUs: what runs, what breaks, "
-        f'how fast.</p>{findings}<ul class="pages">{entries}</ul>'
+        f'how fast.</p>{answers}{findings}<h2>Pages</h2><ul class="pages">{"".join(map(_entry, pages))}</ul>'
     )
     return _framed("FlashInfer workbench", body, "")
+
+
+def _told(page: Page, lines: tuple[str, ...]) -> str:
+    first, *others = (prose(line) for line in lines)
+    items = "".join(f"<li>{line}</li>" for line in others)
+    return (
+        f'<section class="told"><h2><a href="{escaped(page.name)}.html">{escaped(page.title)}</a></h2>'
+        f"<p><strong>{first}</strong></p><ul>{items}</ul></section>"
+    )
 
 
 def _entry(page: Page) -> str:
     about = (
         f"<strong>Could not be made:</strong> {escaped(page.failure, 300)}"
         if page.failure
-        else escaped(page.data)
+        else escaped(page.data, 300)
     )
     kind = ' class="failed"' if page.failure else ""
     return (
@@ -108,7 +121,7 @@ def made() -> str:
 
 
 def age(days: tuple[str, str] | None) -> str:
-    """`Data of 2026-11-28 to 2026-11-30, the newest 3 days old when this was made`."""
+    """`Data of 2026-11-28 to 2026-11-30, the newest 3 days old when this was made.`"""
     if days is None:
         return "No data yet."
     span = days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"

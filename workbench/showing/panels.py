@@ -1,11 +1,13 @@
 """How figures are laid out: small panels of one style, a colour an environment, a line style a mode."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.results import Results
 from workbench.showing.plot import COLOURS, DASHES, MARKERS
 from workbench.showing.timings import Timing, rest, shared
-from workbench.untrusted import plain
+from workbench.untrusted import natural, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +17,38 @@ MOST_PANELS = 8
 Line = tuple[str, str]  # environment, mode
 Lines = list[tuple[dict[str, Any], list[Timing]]]  # how to draw it, its points
 Panels = dict[str, dict[Line, list[Timing]]]
+MOST_NAMED = 16
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How each environment and mode is drawn: the same in all figures of the same results."""
+
+    environments: tuple[str, ...]
+    modes: tuple[str, ...]
+
+    @classmethod
+    def of_all(cls, results: Results) -> "Looks":
+        return results.once("looks", cls._of_all)
+
+    @classmethod
+    def _of_all(cls, results: Results) -> "Looks":
+        lines = {(result.trial.environment, result.trial.mode) for result in results if result.time}
+        names = {(plain(environment, 60), plain(mode, 30)) for environment, mode in lines}
+        first, second = (tuple(sorted({name[place] for name in names}, key=natural)) for place in (0, 1))
+        return cls(first, second)
+
+    def of(self, line: Line) -> dict[str, Any]:
+        environment, mode = (
+            names.index(name) if name in names else 0
+            for names, name in zip((self.environments, self.modes), line, strict=True)
+        )
+        turn, colour = divmod(environment, len(COLOURS))  # with the same colour again, another marker
+        return {
+            "color": COLOURS[colour],
+            "marker": MARKERS[(colour + turn) % len(MARKERS)],
+            "linestyle": DASHES[mode % len(DASHES)],
+        }
 
 
 def grouped(found: list[Timing], key: str | None) -> Panels:
@@ -30,58 +64,61 @@ def grouped(found: list[Timing], key: str | None) -> Panels:
     return panels
 
 
-def left_out(panels: Panels) -> str:
-    more = len(panels) - MOST_PANELS
-    return f" {more} more panels are in the data only." if more > 0 else ""
+def drawn(panels: Panels, key: str | None) -> Panels:
+    """Those with several sizes, or all if none has: one point is no line, and is read better in the data."""
+    along = {
+        name: lines_of
+        for name, lines_of in panels.items()
+        if len({size for points in lines_of.values() for size in sizes(points, key)}) > 1
+    }
+    return dict(list((along or panels).items())[:MOST_PANELS])
+
+
+def left_out(panels: Panels, key: str | None) -> str:
+    more = len(panels) - len(drawn(panels, key))
+    return f" {more} more panel{'s are' if more > 1 else ' is'} in the data only." if more else ""
 
 
 def figure(
-    title: str, panels: Panels, key: str | None, draw: Callable[["Axes", Lines], None], axis: str
-) -> "Figure":
+    title: str, panels: Panels, key: str | None, draw: Callable[["Axes", Lines], None], axis: str,
+    looks: Looks,
+) -> "Figure":  # fmt: skip
     """One panel under the other while they are few, else two beside each other."""
     from matplotlib.figure import Figure
 
-    shown = list(panels.items())[:MOST_PANELS]
+    shown = list(drawn(panels, key).items())
     across = 1 if len(shown) <= 2 else 2
     down = -(-len(shown) // across)
     picture = Figure(figsize=(6.0 if across == 1 else 8.0, 3.0 * down + 1.2), layout="constrained")
     picture.suptitle(wrapped(title, 58, 3), x=0.01, ha="left", fontsize=12, fontweight="bold")
-    styles = _styles(panels)
+    used = list(dict.fromkeys(line for _, lines_of in shown for line in lines_of))
     grid = picture.subplots(down, across, squeeze=False, sharey=True)
     for axes, (name, lines_of) in zip(grid.flat, shown, strict=False):
         axes.set_title(wrapped(name, 62 if across == 1 else 42, 3), fontsize=9.5, fontweight="normal")
-        draw(axes, [(styles[line], points) for line, points in lines_of.items()])
+        draw(axes, [(looks.of(line), points) for line, points in lines_of.items()])
         _sizes_axis(axes, key, lines_of)
     for axes in list(grid.flat)[len(shown) :]:
         axes.remove()
     for axes in grid[:, 0]:
         axes.set_ylabel(axis, fontsize=10)
-    _legend(picture, styles)
+    _legend(picture, used, looks)
     return picture
 
 
-def _styles(panels: Panels) -> dict[Line, dict[str, Any]]:
-    every = list(dict.fromkeys(line for lines_of in panels.values() for line in lines_of))
-    environments = list(dict.fromkeys(environment for environment, _ in every))
-    modes = list(dict.fromkeys(mode for _, mode in every))
-    return {
-        (environment, mode): {
-            "color": COLOURS[environments.index(environment) % len(COLOURS)],
-            "marker": MARKERS[environments.index(environment) % len(MARKERS)],
-            "linestyle": DASHES[modes.index(mode) % len(DASHES)],
-        }
-        for environment, mode in every
-    }
-
-
-def _legend(picture: "Figure", styles: dict[Line, dict[str, Any]]) -> None:
+def _legend(picture: "Figure", used: list[Line], looks: Looks) -> None:
+    """Colour and marker are the environment, the dashes are the mode: each is said once, below the panels."""
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D([], [], label=f"{mode}, {environment}", **look) for (environment, mode), look in styles.items()
+    environments, modes = (sorted({line[place] for line in used}, key=natural) for place in (0, 1))
+    left = [Line2D([], [], label=name, **looks.of((name, ""))) for name in environments[:MOST_NAMED]]
+    if len(environments) > MOST_NAMED:
+        left.append(Line2D([], [], linestyle="", label=f"and {len(environments) - MOST_NAMED} more"))
+    right = [
+        Line2D([], [], color="#444", linestyle=looks.of(("", name))["linestyle"], label=name)
+        for name in modes
     ]
-    ncols = 2 if max(len(str(each.get_label())) for each in handles) < 33 else 1
-    picture.legend(handles=handles[:16], loc="outside lower left", ncols=ncols, fontsize=10, handlelength=3)
+    picture.legend(handles=left, loc="outside lower left", fontsize=9.5, handlelength=3)
+    picture.legend(handles=right, loc="outside lower right", fontsize=9.5, handlelength=3)
 
 
 def _sizes_axis(axes: "Axes", key: str | None, lines_of: dict[Line, list[Timing]]) -> None:
@@ -108,22 +145,23 @@ def sizes(points: list[Timing], key: str | None) -> list[float]:
     ]
 
 
-def filled(
-    axes: "Axes", across: list[float], up: list[float], hollow: list[bool], look: dict[str, Any]
+def hollow(
+    axes: "Axes", across: list[float], up: list[float], chosen: list[bool], look: dict[str, Any]
 ) -> None:
-    """The points over their line, some hollow."""
-    fill = ["white" if empty else look["color"] for empty in hollow]
-    axes.scatter(across, up, c=fill, edgecolors=look["color"], marker=look["marker"], s=34, zorder=3)
+    """Empties those of a line's points that are chosen."""
+    empty = [(x, y) for x, y, wanted in zip(across, up, chosen, strict=True) if wanted]
+    if empty:
+        axes.plot(*zip(*empty, strict=True), **look | {"linestyle": ""}, markerfacecolor="white", zorder=3)
 
 
 def plain_numbers(axes: "Axes", along: str = "y") -> None:
     """1, 2, 5, 10 instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis = axes.yaxis if along == "y" else axes.xaxis
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def wrapped(text: str, width: int, most: int = 2) -> str:

@@ -52,8 +52,21 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], row
     )
 
 
+def upright(
+    corners: tuple[str, str], columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows, turned where there are more columns than rows: a long list goes down a page, not off it.
+
+    `corners` says what rows and columns are; a row begins with its name.
+    """
+    if len(columns) <= len(rows):
+        return [corners[0], *columns], [list(row) for row in rows]
+    names, *turned = zip(*rows, strict=True)
+    return [corners[1], *names], [[name, *row] for name, row in zip(columns, turned, strict=True)]
+
+
 def _row(row: Sequence[str], row_heads: int) -> str:
-    heads = "".join(f'<th scope="row">{entry}</th>' for entry in row[:row_heads])
+    heads = "".join(f'<th scope="row"{_kind(entry)}>{entry}</th>' for entry in row[:row_heads])
     return heads + "".join(
         entry if entry.startswith("<td") else f"<td{_kind(entry)}>{entry}</td>" for entry in row[row_heads:]
     )

@@ -44,6 +44,10 @@ class Timing:
 
 def timings(results: Results, kernel: str) -> list[Timing]:
     """In natural order; flaky trials and those that ended otherwise than ok have no time."""
+    return results.once(("timings", kernel), lambda every: _timings(every, kernel))
+
+
+def _timings(results: Results, kernel: str) -> list[Timing]:
     standings = _plain_runs(results.only(kernel=[kernel])).trials()
     steady = ((trial, standing) for trial, standing in standings.items() if standing.outcome == Outcome.OK)
     picked = [_timing(trial, standing, results) for trial, standing in steady]

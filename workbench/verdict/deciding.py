@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.results import Results
+from workbench.showing.told import telling
 from workbench.untrusted import natural, plain
 from workbench.verdict.pairs import Pair, pairs
 from workbench.verdict.policy import DEFAULT, Policy
@@ -73,8 +74,9 @@ class Verdict:
     policy: Policy
     families: tuple[Family, ...]
     results: Results
-    # By name, where it is known: what the user wrote, and the lock as it was built here.
+    # By name, where it is known: what the user wrote, and the lock as it was built here; and what to ask again with.
     specs: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
     locks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -98,6 +100,12 @@ class Verdict:
 
         return html(self)
 
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        from workbench.verdict.parts import answer
+
+        said = answer(self)
+        return telling(self._repr_html_(), repr(self), answer=[said.title, *said.lines])
+
 
 def judge(
     results: Results, baseline: str, candidate: str, current: str = "", policy: Policy = DEFAULT
@@ -118,7 +126,8 @@ def judge(
         _family(name, [each for each in every if each.family == name], used, policy)
         for name in _names(every, policy)
     ]
-    return Verdict(baseline, candidate, current or baseline, policy, tuple(families), results)
+    both = results.only(environment=[baseline, candidate])
+    return Verdict(baseline, candidate, current or baseline, policy, tuple(families), both)
 
 
 def _names(every: Sequence[Pair], policy: Policy) -> list[str]:

@@ -35,6 +35,7 @@ def facts(verdict: Verdict) -> dict[str, Any]:
 
 
 def _family(verdict: Verdict, family: Family) -> dict[str, Any]:
+    settle = settling(verdict, family)
     return {
         "family": family.name,
         "gpus": family.gpus,
@@ -46,7 +47,7 @@ def _family(verdict: Verdict, family: Family) -> dict[str, Any]:
         "overall": vars(family.overall) if family.overall else None,
         "deciding": [_pair(pair) for pair in family.having(*AGAINST)],
         "trials": [_pair(pair) for pair in family.pairs],
-        "settle": [{"what": what, "command": each} for what, each in settling(verdict, family)],
+        "settle": [{"what": line, "command": settle.command} for line in settle.lines],
     }
 
 

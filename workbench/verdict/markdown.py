@@ -70,9 +70,8 @@ def _folded(part: Part, pages: str, most: int) -> list[str]:
 
 
 def _inside(part: Part, pages: str, most: int) -> list[str]:
-    if part.commands:
-        pairs = zip(part.lines, part.commands, strict=True)
-        return [line for said, command in pairs for line in (escape(said), "", *_code(command), "")]
+    if part.command:
+        return [*(f"* {escape(line)}" for line in part.lines), "", *_code(part.command)]
     lines = [escape(line) + "  " for line in part.lines]
     if not part.rows:
         return lines

@@ -9,7 +9,7 @@ from workbench.verdict.parts import Part, parts
 
 MOST_ROWS = 300
 MATRIX = "01_crash_matrix.html"
-TEXT = 600
+TEXT, COMMAND = 600, 4000  # characters
 
 
 def html(verdict: Verdict, more: Sequence[Part] = ()) -> str:
@@ -28,10 +28,9 @@ def _folded(part: Part) -> str:
 
 
 def _inside(part: Part) -> str:
-    said = [f"<p>{escaped(line, TEXT)}</p>" for line in part.lines]
-    for place, command in enumerate(part.commands):
-        said[place] += f'<pre tabindex="0">{escaped(command, 4000)}</pre>'
-    return "".join(said) + (_table(part) if part.rows else "")
+    said = "".join(f"<p>{escaped(line, TEXT)}</p>" for line in part.lines)
+    command = f'<pre tabindex="0">{escaped(part.command, COMMAND)}</pre>' if part.command else ""
+    return said + command + (_table(part) if part.rows else "")
 
 
 def _table(part: Part) -> str:

@@ -29,30 +29,33 @@ MEANS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A heading, sentences, a table (an entry below the head `trial` is a trial's id), commands; folded: on request."""
+    """A heading, sentences, a command, a table (below the head `trial` stand ids of trials); folded: on request."""
 
     title: str
     lines: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    commands: tuple[str, ...] = ()
+    command: str = ""
     folded: bool = False
 
 
 def headline(verdict: Verdict) -> str:
-    """`HOLD: leave the pin where it is`."""
-    return f"{verdict.answer}: {MEANS[verdict.answer]}"
+    """`HOLD: leave the pin where it is`, with the count of those that say nothing: absence is never a pass."""
+    unknown = sum(len(family.having(Word.NOT_KNOWN)) for family in verdict.families if family.votes)
+    said = f" ({unknown} trial{'s' * (unknown != 1)} not known)" if unknown else ""
+    return f"{verdict.answer}: {MEANS[verdict.answer]}{said}"
 
 
 def parts(verdict: Verdict) -> list[Part]:
     return [
-        _answer(verdict),
+        answer(verdict),
         *(part for family in verdict.families for part in _family(verdict, family)),
         *_beside(verdict),
     ]
 
 
-def _answer(verdict: Verdict) -> Part:
+def answer(verdict: Verdict) -> Part:
+    """The headline, whom it is about, and a line for each family."""
     sides = [
         f"{side} {plain(name)}{' (in use)' if name == verdict.current else ''}"
         for side, name in (("baseline", verdict.baseline), ("candidate", verdict.candidate))
@@ -62,7 +65,14 @@ def _answer(verdict: Verdict) -> Part:
         for family in verdict.families
     ]
     question, _ = beside.locks(verdict)
-    return Part(headline(verdict), (*sides, question, *said))
+    idle = [f"no trial here is meant by the policy's weight for {plain(each)}" for each in _idle(verdict)]
+    return Part(headline(verdict), (*sides, question, *said, *idle))
+
+
+def _idle(verdict: Verdict) -> list[str]:
+    """Weights that weigh nothing: a kernel's name may be misspelled."""
+    trials = [pair.trial for family in verdict.families for pair in family.pairs]
+    return [each.text for each in verdict.policy.weight if not any(map(each.fits, trials))]
 
 
 def _name(family: Family) -> str:
@@ -77,7 +87,7 @@ def _counts(family: Family) -> str:
     said = [f"{counts[word]} {word}" for word in order if word in counts]
     silent = sum(not pair.votes for pair in family.pairs)
     said += [f"{silent} without a vote"] if silent else []
-    return f"{_sentence(family.why)} Of {len(family.pairs)} trials: {', '.join(said) or 'none'}."
+    return f"{_sentence(family.why)} Of {len(family.pairs)} trials: {'; '.join(said) or 'none'}."
 
 
 def _sentence(why: Sequence[str]) -> str:
@@ -92,11 +102,7 @@ def _family(verdict: Verdict, family: Family) -> Iterator[Part]:
         yield Part(f"{name}: what decides", _deciding_lines(family), HEADS, tuple(_grouped(against)))
     if family.answer == Answer.NEED_DATA:
         told = settling(verdict, family)
-        yield Part(
-            f"{name}: what would settle it",
-            tuple(what for what, _ in told),
-            commands=tuple(each for _, each in told),
-        )
+        yield Part(f"{name}: what would settle it", told.lines, command=told.command)
     for title, words in (
         ("not known or too close to call", OPEN),
         ("faults of both sides; they hold no pin", (Word.CHANGED, Word.UNCHANGED)),
@@ -146,7 +152,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
             for row in rows
         )
         yield Part(
-            f"{len(rows)} packages differ",
+            "1 package differs" if len(rows) == 1 else f"{len(rows)} packages differ",
             (),
             ("package", "baseline", "candidate", "kind", "where"),
             shown,
@@ -154,7 +160,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
         )
     if found := beside.signatures(verdict):
         yield Part(
-            f"{len(found)} called functions have other parameters",
+            f"Called functions that have other parameters: {len(found)}",
             (),
             ("function", "baseline", "candidate"),
             tuple(found),
@@ -163,7 +169,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
     if hidden := beside.latent(verdict):
         heads = ("kernel", "case", "mode", "GPU", "baseline", "candidate")
         yield Part(
-            f"{len(hidden)} latent faults, found under a guard; they have no vote",
+            f"Latent faults, found under a guard; they have no vote: {len(hidden)}",
             (),
             heads,
             tuple(hidden),
@@ -171,7 +177,7 @@ def _beside(verdict: Verdict) -> Iterator[Part]:
         )
     if told := beside.reported(verdict):
         yield Part(
-            f"{len(told)} reports of others that may apply; they have no vote",
+            f"Reports of others that may apply; they have no vote: {len(told)}",
             (),
             ("of", "report"),
             tuple((side, plain(text, WHAT)) for side, text in told),

@@ -3,6 +3,7 @@
 Everything may be left out; what is left out is as in `DEFAULT`. `workbench compare --help` shows a whole one.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -68,25 +69,38 @@ TABLES = ("weight", "required")
 
 
 def load_policy(file: str | Path) -> Policy:
-    """Raises ValueError that names the key and what there is, OSError where the file cannot be read."""
+    """Raises ValueError that names the line, the key and what there is, OSError where the file cannot be read."""
     name = Path(file).name
     try:
-        read = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        text = Path(file).read_text(encoding="utf-8")
+        read = tomllib.loads(text)
     except ValueError as problem:
         raise ValueError(f"{name} is not TOML: {problem}") from problem
-    _known(read, KNOWN, name)
-    found: dict[str, Any] = {key: _number(read[key], f"{name}: {key}", 1.0) for key in SHARES if key in read}
-    found |= {key: _choices(read[key], f"{name}: {key}", key) for key in TABLES if key in read}
-    found |= {"families": _names(read["families"], name)} if "families" in read else {}
+    at = {key: f"{name}{_line(text, key)}" for key in read}
+    _known(read, KNOWN, at)
+    found: dict[str, Any] = {
+        key: _number(read[key], f"{at[key]}: {key}", 1.0) for key in SHARES if key in read
+    }
+    found |= {key: _choices(read[key], key, name, text) for key in TABLES if key in read}
+    found |= {"families": _names(read["families"], at["families"])} if "families" in read else {}
     if "rule" in read and read["rule"] not in tuple(RULES):
-        raise ValueError(f"{name}: no rule {read['rule']!r}; there are {', '.join(RULES)}")
+        raise ValueError(f"{at['rule']}: no rule {read['rule']!r}; there are {', '.join(RULES)}")
     return replace(DEFAULT, rule=read.get("rule", DEFAULT.rule), **found)
 
 
-def _known(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _line(text: str, key: str, table: str = "", number: int = 0) -> str:
+    """`, line 7` for a key, one of the number-th table if that is given; empty where it is written otherwise."""
+    lines = iter(enumerate(text.splitlines(), start=1))
+    for _ in range(number):
+        next((each for each in lines if each[1].strip().startswith(f"[[{table}]]")), None)
+    written = re.compile(rf"\s*(\[+\s*)?[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    return next((f", line {place}" for place, line in lines if written.match(line)), "")
+
+
+def _known(table: Mapping[str, Any], known: tuple[str, ...], at: Mapping[str, str]) -> None:
     unknown = [key for key in table if key not in known]
     if unknown:
-        raise ValueError(f"{where}: {unknown[0]!r} is not known; there are {', '.join(known)}")
+        raise ValueError(f"{at[unknown[0]]}: {unknown[0]!r} is not known; there are {', '.join(known)}")
 
 
 def _number(value: Any, where: str, most: float) -> float:
@@ -101,17 +115,21 @@ def _names(value: Any, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _choices(value: Any, where: str, key: str) -> tuple[Choice, ...]:
+def _choices(value: Any, key: str, name: str, text: str) -> tuple[Choice, ...]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise ValueError(f"{where} is written as tables, each under a line [[{key}]]")
-    return tuple(_choice(each, where, key == "weight") for each in value)
+        raise ValueError(f"{name}{_line(text, key)}: {key} is written as tables, each under a line [[{key}]]")
+    chosen = []
+    for number, table in enumerate(value, start=1):
+        at = {inner: f"{name}{_line(text, inner, key, number)}: {key}" for inner in table}
+        chosen.append(_choice(table, at, f"{name}: {key}, table {number}", key == "weight"))
+    return tuple(chosen)
 
 
-def _choice(table: Mapping[str, Any], where: str, weighs: bool) -> Choice:
-    _known(table, ("kernel", "mode", "case") + ("weight",) * weighs, where)
+def _choice(table: Mapping[str, Any], at: Mapping[str, str], where: str, weighs: bool) -> Choice:
+    _known(table, ("kernel", "mode", "case") + ("weight",) * weighs, at)
     if weighs and "weight" not in table:
-        raise ValueError(f"{where}: a table without its weight; write weight = 3, or 0 for no vote")
-    weight = _number(table.get("weight", 1.0), where, 1e6)
+        raise ValueError(f"{where}: without its weight; write weight = 3, or 0 for no vote")
+    weight = _number(table["weight"], at["weight"], 1e6) if weighs else 1.0
     kernel, mode, case = table.get("kernel", ""), table.get("mode", ""), table.get("case", {})
     if not isinstance(kernel, str) or not isinstance(mode, str) or not isinstance(case, dict):
         raise ValueError(f"{where}: kernel and mode are names, case is a table such as {{ batch = 64 }}")

@@ -1,7 +1,8 @@
 """What would settle an open trial: the command that measures it, and what must be seen to first. Pure."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from workbench import kernels
 from workbench.comparison import RULES
@@ -14,47 +15,47 @@ from workbench.verdict.word import OPEN
 
 MOST_KERNELS = 6
 FIRST = {
-    "calm": "Repeating does not help as it is: let the card cool, see that nothing else runs on it, then",
-    "host timer": "Their times hold the host's work; a graph shows the device's:",
-    "by turns": "The two were not measured by turns in one run:",
-    "noise": "More processes a side would tell:",
-    "flaky": "A fault of some processes needs more of the other side:",
-    "run": "A side has no attempt that can be used:",
+    "calm": "Too warm or not alone: let the card cool, and see that nothing else runs on it.",
+    "host timer": "Their times hold the host's work; a graph shows the device's.",
+    "by turns": "The two were not measured by turns in one run.",
+    "noise": "More processes a side would tell.",
+    "flaky": "A fault of some processes needs more of the other side.",
+    "run": "A side has no attempt that can be used.",
 }
-FLAKY_PROCESSES = 12
+MANY_PROCESSES = 12  # a side, where a fault comes and goes, or the card did
 
 
-def settling(verdict: Verdict, family: Family) -> list[tuple[str, str]]:
-    """(what for, command), one for each thing that keeps the family open; the command is run on such a GPU."""
+@dataclass(frozen=True)
+class Settling:
+    """What must be seen to first, a line for each thing that keeps a family open; and one command for all of it."""
+
+    lines: tuple[str, ...]
+    command: str
+
+
+def settling(verdict: Verdict, family: Family) -> Settling:
+    """The command is run on a GPU of the family."""
     groups: dict[str, list[Pair]] = {}
     for pair in family.having(*OPEN):
         if pair.required:
             groups.setdefault(pair.settle or "run", []).append(pair)
-    if not groups:
-        return [("What is wanted is not there; on such a machine:", command(verdict, []))]
-    return [
-        (
-            f"{len(some)} trial{'s' * (len(some) != 1)}. {_first(key)}",
-            command(verdict, some, *_options(key, some)),
-        )
-        for key, some in groups.items()
-    ]
-
-
-def command(verdict: Verdict, some: Sequence[Pair], *options: str) -> str:
-    """A `workbench check` of these trials' kernels, on one line."""
-    names = sorted({pair.trial.kernel for pair in some})
-    chosen = (
-        [word for name in names[:MOST_KERNELS] for word in _kernel(name)]
-        if len(names) <= MOST_KERNELS
-        else []
+    lines = [f"{len(some)} trial{'s' * (len(some) != 1)}. {_first(key)}" for key, some in groups.items()]
+    return Settling(
+        tuple(lines) or ("What is wanted is not there; on such a machine:",), _command(verdict, groups)
     )
+
+
+def _command(verdict: Verdict, groups: Mapping[str, Sequence[Pair]]) -> str:
+    """A `workbench check` of the kernels and modes of all these trials, on one line."""
+    names = sorted({pair.trial.kernel for some in groups.values() for pair in some})
+    chosen = [word for name in names for word in _kernel(verdict, name)] if len(names) <= MOST_KERNELS else []
     sides = [
         verdict.specs.get(name) or spec(verdict.results, name)
         for name in (verdict.baseline, verdict.candidate)
     ]
     current = ["--current", sides[1]] if verdict.current == verdict.candidate else []
-    return shlex.join(["workbench", "check", *sides, *current, *chosen, *options])
+    how = [*current, *chosen, *_modes(groups), *_processes(groups), *verdict.words]
+    return shlex.join(["workbench", "check", *sides, *how])
 
 
 def spec(results: Results, name: str) -> str:
@@ -66,8 +67,10 @@ def spec(results: Results, name: str) -> str:
     return plain(name)
 
 
-def _kernel(name: str) -> list[str]:
-    return ["--kernel", name] if name in kernels.names() else ["--kernel-file", f"{plain(name)}.py"]
+def _kernel(verdict: Verdict, name: str) -> list[str]:
+    if name in verdict.specs or name not in kernels.names():
+        return ["--kernel-file", verdict.specs.get(name, f"{plain(name)}.py")]
+    return ["--kernel", name]
 
 
 def _first(key: str) -> str:
@@ -77,25 +80,18 @@ def _first(key: str) -> str:
     return f"{meaning} {advice}".strip() or FIRST["run"]
 
 
-def _options(key: str, some: Sequence[Pair]) -> list[str]:
-    modes = sorted({pair.trial.mode for pair in some})
-    if key == "host timer":
-        return ["--mode", "graph"]
-    if key == "noise":
-        have = max(min(pair.change.processes) for pair in some if pair.change)
-        return [
-            *_modes(modes),
-            "--generations",
-            str(max(RULES["default"].processes, have + max(pair.more for pair in some))),
-        ]
-    if key == "flaky":
-        return [*_modes(modes), "--generations", str(FLAKY_PROCESSES)]
-    return ["--effort", "thorough"] if key == "calm" else _modes(modes)
-
-
-def _modes(modes: Sequence[str]) -> list[str]:
+def _modes(groups: Mapping[str, Sequence[Pair]]) -> list[str]:
+    """Nothing where `check` takes these by itself."""
+    modes = {pair.trial.mode for some in groups.values() for pair in some}
+    modes |= {"graph"} if "host timer" in groups else set()
     return (
-        [word for mode in modes for word in ("--mode", mode)]
-        if modes not in (["eager"], ["eager", "graph"])
-        else []
+        [] if modes <= {"eager", "graph"} else [word for mode in sorted(modes) for word in ("--mode", mode)]
     )
+
+
+def _processes(groups: Mapping[str, Sequence[Pair]]) -> list[str]:
+    """As many as the trial that needs most of them."""
+    noisy = [pair for pair in groups.get("noise", ()) if pair.change]
+    wanted = [min(pair.change.processes) + pair.more for pair in noisy if pair.change]
+    wanted += [MANY_PROCESSES] * bool({"flaky", "calm"} & groups.keys())
+    return ["--generations", str(max(RULES["default"].processes, *wanted))] if wanted else []

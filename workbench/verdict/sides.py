@@ -1,10 +1,14 @@
 """Which two environments are meant: by their names in the results, a part of them, or none."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
 
+from workbench.comparison.sides import Question, question
 from workbench.results import Result, Results
 from workbench.showing.tables import block, prose
+from workbench.showing.told import telling
 from workbench.untrusted import natural, plain
 from workbench.verdict.deciding import Verdict, judge
 from workbench.verdict.policy import DEFAULT, load_policy
@@ -27,15 +31,19 @@ def named(results: Results, text: str, *aliases: str) -> str:
 
 @dataclass(frozen=True)
 class Nothing:
-    """Why there is no verdict; shows itself."""
+    """Why there is no verdict; shows itself. `results` are none: it speaks of no data."""
 
     why: str
+    results: Results = field(default_factory=Results)
 
     def __repr__(self) -> str:
         return f"No verdict: {self.why}"
 
     def _repr_html_(self) -> str:
         return block(f"<p><strong>No verdict:</strong> {prose(self.why)}</p>")
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        return telling(self._repr_html_(), repr(self), answer=["No verdict", self.why])
 
 
 def judge_named(
@@ -51,16 +59,43 @@ def judge_named(
 
 
 def two_of(results: Results, baseline: str = "", candidate: str = "") -> tuple[str, str]:
-    """The two that are named; where one is not, the first or the last that was measured by turns, or at all."""
-    by_turns = _there(each for each in results if each.generation) or _there(results)
-    if len(by_turns) < 2 and not (baseline and candidate):
+    """The two that are named; else those with the most trials in common, by turns if any were; the later one second."""
+    given = [named(results, text) if text else "" for text in (baseline, candidate)]
+    if all(given):
+        return given[0], given[1]
+    wanted = set(filter(None, given))
+    near = _nearest(_asked(filter(_by_turns, results)), wanted) or _nearest(_asked(results), wanted)
+    if near is None:
         raise ValueError(
             "a verdict takes two environments; `workbench check BASELINE CANDIDATE` measures them"
         )
-    return (
-        named(results, baseline) if baseline else by_turns[0],
-        named(results, candidate) if candidate else by_turns[-1],
-    )
+    first, last = near
+    turned = given[0] == last or given[1] == first
+    return (last, first) if turned else (first, last)
+
+
+def _by_turns(result: Result) -> bool:
+    return result.generation > 0
+
+
+def _nearest(asked: Mapping[str, set[Question]], wanted: set[str]) -> tuple[str, str] | None:
+    """In natural order; among equals the two furthest apart."""
+    names = sorted(asked, key=natural)
+    pairs = [
+        pair for pair in combinations(range(len(names)), 2) if wanted <= {names[place] for place in pair}
+    ]
+    common = {(one, other): len(asked[names[one]] & asked[names[other]]) for one, other in pairs}
+    if not pairs:
+        return None
+    one, other = max(pairs, key=lambda pair: (common[pair], pair[1] - pair[0]))
+    return names[one], names[other]
+
+
+def _asked(results: Iterable[Result]) -> dict[str, set[Question]]:
+    found: dict[str, set[Question]] = {}
+    for each in results:
+        found.setdefault(each.trial.environment, set()).add(question(each.trial))
+    return found
 
 
 def _there(results: Iterable[Result]) -> list[str]:

@@ -20,11 +20,7 @@ def text(verdict: Verdict, more: Sequence[Part] = ()) -> str:
 def _shown(part: Part) -> str:
     rows = part.rows[:MOST_ROWS]
     left_out = len(part.rows) - len(rows)
-    lines = [part.title, *(f"  {line}" for line in part.lines if not part.commands)]
-    lines += [
-        line
-        for pair in zip(part.lines, part.commands, strict=False)
-        for line in (f"  {pair[0]}", f"    {pair[1]}")
-    ]
+    lines = [part.title, *(f"  {line}" for line in part.lines)]
+    lines += [f"    {part.command}"] if part.command else []
     lines += [f"  {line}" for line in text_table(part.heads, rows).splitlines()] if rows else []
     return "\n".join(lines + [f"  and {left_out} more"] * (left_out > 0))
