@@ -32,6 +32,16 @@ def folder(text: str | None, option: str) -> Path | None:
     return Path(text) if text is not None else None
 
 
+def positive(text: str) -> float:
+    """A number above 0 that is not infinite, for argparse."""
+    try:
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+
+
 def exit_code(outcomes: Mapping[str, int], against: int) -> int:
     """The same for stored results and for a run; `against` is how many trials speak against an environment."""
     from workbench.results import Outcome
