@@ -108,7 +108,10 @@ def test_a_plan_names_a_release_that_there_is_not(tmp_path, typed, candidate, co
 @pytest.mark.parametrize("number", ["-1", "0", "nan", "inf", "many"])
 @pytest.mark.parametrize(
     "words",
-    [("bundle", "--kernel", "fp4_quantize", "--output", "x.zip", "--limit-mb"), ("repro", "--list", "--limit")],
+    [
+        ("bundle", "--kernel", "fp4_quantize", "--output", "x.zip", "--limit-mb"),
+        ("repro", "--list", "--limit"),
+    ],
 )
 def test_a_limit_is_a_number_above_0(typed, words, number):
     code, out, err = typed(*words, number)

@@ -64,6 +64,7 @@ class Binding:
     value: ast.expr | None = None
     index: int = 0
     dotted: str = ""
+    default: ast.expr | None = None  # of a parameter
 
 
 @dataclass(eq=False)
