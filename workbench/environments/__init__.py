@@ -17,7 +17,6 @@ from .pins import Sources
 from .spec import TORCHES, Environment, parse
 
 __all__ = [
-    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Releases", "Sources", "absent", "build", "carry", "changed",
-    "choose", "declared", "fetch_needs",
-    "load_stacks", "parse", "releases", "repack", "save",
+    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Releases", "Sources", "absent", "build", "carry",
+    "changed", "choose", "declared", "fetch_needs", "load_stacks", "parse", "releases", "repack", "save",
 ]  # fmt: skip
