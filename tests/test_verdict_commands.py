@@ -118,6 +118,13 @@ def test_a_limit_is_a_number_above_0(typed, words, number):
     assert (code, out) == (2, "") and "is no number above 0" in err
 
 
+@pytest.mark.parametrize("words", [("bundle", "--output", "x.zip"), ("stack", "sglang==0.5.12")])
+@pytest.mark.parametrize("version", ["abc", "2.7", "3", "312", "3.12;"])
+def test_a_python_is_written_like_3_12(typed, words, version):
+    code, _, err = typed(*words, "--for-python", version)
+    assert code == 2 and "write it like 3.12" in err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
