@@ -131,7 +131,10 @@ class Flow(Targets):
     def _try(self, node: Any, place: Place) -> None:
         self._block(node.body, place.scope, (*place.path, (node, "body")))
         for handler in node.handlers:
-            self._block(handler.body, place.scope, (*place.path, (node, f"handler {handler.lineno}")))
+            inside = (*place.path, (node, f"handler {handler.lineno}"))
+            if handler.name:
+                self._bind(handler.name, Binding("caught", Place(place.scope, self.order, inside), handler))
+            self._block(handler.body, place.scope, inside)
         self._block(node.orelse, place.scope, (*place.path, (node, "orelse")))
         self._block(node.finalbody, place.scope, place.path)
 

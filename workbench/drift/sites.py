@@ -62,8 +62,10 @@ class Reader(Reads):
             why = why or value.why
             value, given, more = unwrapped(value.value, given)
             by = by or more
-        if isinstance(value, Made):  # calling an instance
-            value = Name(f"{value.cls.dotted}.__call__", True) if isinstance(value.cls, Name) else value
+        if isinstance(value, Made) and depth < DEEPEST:  # calling an instance
+            for each in self.ev.attribute(value, "__call__"):
+                yield from self._followed(each, given, use, depth + 1, note)
+            return
         if isinstance(value, Name) and self.old.has(value.dotted):
             if any(getattr(library.find(value.dotted), "foreign", False) for library in (self.old, self.new)):
                 return

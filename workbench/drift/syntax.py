@@ -56,7 +56,7 @@ class Place:
 @dataclass(eq=False)
 class Binding:
     """One way a name gets a value. `how`: import, value, item (of a tuple), each (of a loop), def, class, append,
-    key, annotated, parameter."""
+    key, annotated, parameter, caught."""
 
     how: str
     place: Place

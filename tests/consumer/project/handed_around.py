@@ -74,6 +74,32 @@ def fields(x, s):
     Fields().f(x, s, 16, False, True, False)
 
 
+class Callable:
+    def __call__(self, x, *args, **kwargs):
+        return fp4_quantize(x, *args, **kwargs)  # forth unknown # back unknown
+
+
+def each_of_them():
+    yield fp4_quantize
+
+
+def made(x, s):
+    call = Callable()
+    call(x, s, 16, False, True, False, True)  # forth shifts # back shifts
+    call(x, s, 16, False, True, False)
+    for f in each_of_them():
+        f(x, s, 16, False, True, False, True)  # forth shifts # back shifts
+    next(each_of_them())(x, s, 16, False, True, False, True)  # forth shifts # back shifts
+
+
+def another(x, s, fp4_quantize):
+    fp4_quantize(x, s, 16, False, True, False, True)
+    try:
+        return [flashinfer(x, s, 16, False, True, False, True) for flashinfer in x]
+    except ValueError as noted:
+        return noted(x, s, 16, False, True, False, True)
+
+
 def by_text(x, s):
     module = importlib.import_module(".quantization", package="flashinfer")
     module.fp4_quantize(x, s, 16, False, True, False, True)  # forth shifts # back shifts
