@@ -241,6 +241,14 @@ REAL = {  # function -> its rows between 0.6.8.post1 and 0.6.11.post1, told by t
 }
 
 
+def test_two_parameters_before_the_last_one(tmp_path):
+    rows = two(tmp_path, "def f(x, stream):\n    pass\n", "def f(a, x, b, stream, c=1):\n    pass\n")
+    said = {row.parameter: row.detail for row in rows if row.change == "parameter_inserted"}
+    assert said["a"].startswith("a, before x, stream, required; positional argument 0 was x, now a")
+    assert said["b"] == "b, before stream, required"
+    assert said["c"] == "c=1, at the end, no positional argument moves"
+
+
 def test_what_a_release_shows_besides(tmp_path):
     """Test helpers, another name of a method, and a function that the package itself shows now."""
     bodies = {
