@@ -72,6 +72,10 @@ class Flow(Targets):
         self._bind(node.name, Binding("class", place, node))
         self._block(node.body, self._scope("class", node, node.name, place), ())
 
+    def _return(self, node: ast.Return, place: Place) -> None:
+        self.module.returns[id(node)] = place
+        self._expressions(node, place)
+
     def _assign(self, node: ast.Assign, place: Place) -> None:
         self._expression(node.value, place)
         for target in node.targets:
@@ -162,6 +166,8 @@ class Flow(Targets):
             self._grown(node, place)
         elif isinstance(node, ast.Attribute) and not reached:
             self.module.reads.append(Use(node, place))
+        elif isinstance(node, ast.Yield):
+            self.module.returns[id(node)] = place
         elif isinstance(node, ast.NamedExpr):
             self._target(node.target, node.value, place, node)
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):

@@ -99,6 +99,7 @@ class Module:
     reads: list[Use] = field(default_factory=list)
     writes: list[Use] = field(default_factory=list)
     scopes: dict[int, Scope] = field(default_factory=dict)  # by id of the def, class or lambda
+    returns: dict[int, Place] = field(default_factory=dict)  # by id of the return or yield
     stars: list[Import] = field(default_factory=list)
     tree: ast.Module = field(default_factory=lambda: ast.Module([], []))
 
