@@ -118,7 +118,7 @@ class Reader(Reads):
             or name in ("getattr", "hasattr", "setattr", "print", "staticmethod")
             or "partial" in name
             or "wraps" in name
-            or any(isinstance(each, Closure | Name) for each in self.ev.value(node, use.place))
+            or any(self._calls(each) for each in self.ev.value(node, use.place))
         ):
             return
         for argument in (*node.args, *(word.value for word in node.keywords)):
@@ -138,6 +138,13 @@ class Reader(Reads):
                                     f"handed to {name[:60]}, whose calls are not followed; its parameters changed",
                                 ),
                             )
+
+    def _calls(self, made: Any) -> bool:
+        """Whether calls of it lead to what was handed over, so that each of them gets a verdict."""
+        if isinstance(made, Closure):
+            held = dict(made.held)
+            return any(each.name in held for each in forwards(self.ev, made.function))
+        return isinstance(made, Name)
 
 
 def _meant(rows: dict[str, list[tuple[Verdict, bool]]]) -> dict[str, list[tuple[Verdict, bool]]]:
