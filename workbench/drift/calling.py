@@ -168,7 +168,8 @@ def returns(ev: Any, function: Local) -> Values:
     found: set[Any] = set()
     for node in _own(function.node):
         if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
-            held = ev.value(node.value, function.inner.module.returns[id(node)])
+            place = function.inner.module.returns.get(id(node), Place(function.inner, 1 << 60, ()))
+            held = ev.value(node.value, place)
             found |= held | {Many(held)} if isinstance(node, ast.Yield) else held
     if function.node.returns is not None and not found:
         found |= annotated(ev, function.node.returns, Place(function.inner, 1 << 60, ()))

@@ -87,7 +87,8 @@ class Callable:
         return fp4_quantize(x, *args, **kwargs)  # forth unknown # back unknown
 
 
-def each_of_them():
+def each_of_them(x):
+    x[(yield)] = x
     yield fp4_quantize
 
 
@@ -95,9 +96,9 @@ def made(x, s):
     call = Callable()
     call(x, s, 16, False, True, False, True)  # forth shifts # back shifts
     call(x, s, 16, False, True, False)
-    for f in each_of_them():
+    for f in each_of_them(x):
         f(x, s, 16, False, True, False, True)  # forth shifts # back shifts
-    next(each_of_them())(x, s, 16, False, True, False, True)  # forth shifts # back shifts
+    next(each_of_them(x))(x, s, 16, False, True, False, True)  # forth shifts # back shifts
 
 
 def another(x, s, fp4_quantize):
