@@ -167,11 +167,24 @@ def test_expected_pins(tmp_path):
         ("triton", "triton 3.6.0, expected >=3.7"),
         ("sglang-kernel", "sglang-kernel is not installed, expected ==0.4.2"),
     ]
-    file.write_text("torch=2.11\n")
-    with pytest.raises(ValueError, match="write name==version"):
-        read_expected(file)
-    file.write_text("# nothing\n")
-    with pytest.raises(ValueError, match="names no package"):
+    file.write_text("flashinfer==0.6.11.post1\ntorch @ file:///torch-2.12-py3-none-any.whl\n")
+    report = examine("made up", Fingerprint(SOUND), read_expected(file))
+    assert not report.against and any("not compared" in each.what for each in report.skews)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"torch=2.11\n", "write name==version"),
+        (b"# nothing\n", "names no package"),
+        (b"torch==2.11 \xff\n", "pins.txt is no text"),
+        (b"triton_kernels@sglang-kernel==0.4.2\n", "write sglang-kernel==0.4.2"),
+    ],
+)
+def test_expected_pins_that_cannot_be_read(tmp_path, content, says):
+    file = tmp_path / "pins.txt"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=says):
         read_expected(file)
 
 

@@ -241,6 +241,41 @@ REAL = {  # function -> its rows between 0.6.8.post1 and 0.6.11.post1, told by t
 }
 
 
+def test_two_parameters_before_the_last_one(tmp_path):
+    rows = two(tmp_path, "def f(x, stream):\n    pass\n", "def f(a, x, b, stream, c=1):\n    pass\n")
+    said = {row.parameter: row.detail for row in rows if row.change == "parameter_inserted"}
+    assert said["a"].startswith("a, before x, stream, required; positional argument 0 was x, now a")
+    assert said["b"] == "b, before stream, required"
+    assert said["c"] == "c=1, at the end, no positional argument moves"
+
+
+def test_what_a_release_shows_besides(tmp_path):
+    """Test helpers, another name of a method, and a function that the package itself shows now."""
+    bodies = {
+        "__init__.py": "",
+        "testing/__init__.py": "from .timer import bench\n",
+        "testing/timer.py": "def bench(f, times=1):\n    pass\n",
+        "wrapper.py": "class Wrapper:\n    def plan(self, a):\n        pass\n\n    begin_forward = plan\n",
+        "norm.py": "def gated(x):\n    pass\n",
+    }
+    later = bodies | {
+        "__init__.py": "from .norm import gated\n",
+        "testing/timer.py": "def bench(f, times=1, reduced=max):\n    pass\n",
+        "wrapper.py": bodies["wrapper.py"].replace("self, a", "self, a, b"),
+    }
+    old, new = (
+        Library(open_tree(wheel(tmp_path, *each, pins=()))) for each in (("1.0", bodies), ("2.0", later))
+    )
+    found = {(row.function, row.change, row.parameter) for row in drift(old, new)}
+    assert ("flashinfer.testing.bench", "parameter_inserted", "reduced") in found
+    assert ("flashinfer.wrapper.Wrapper.plan", "parameter_inserted", "b") in found
+    assert not [row for row in found if "begin_forward" in row[0]]  # once is enough
+    (row,) = drift(old, new, ["Wrapper.begin_forward"])
+    assert (row.function, row.parameter) == ("flashinfer.wrapper.Wrapper.begin_forward", "b")
+    (row,) = drift(old, new, ["gated"])
+    assert row.change == "function_moved" and "now also found as flashinfer.gated" in row.detail
+
+
 @pytest.mark.network
 def test_real_wheels():
     old, new = (Library(open_release(f"flashinfer=={each}")) for each in ("0.6.8.post1", "0.6.11.post1"))

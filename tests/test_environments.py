@@ -171,6 +171,11 @@ def test_offline_what_the_folder_lacks_is_inherited(make, wheels):
     assert make().packages["small"] == "2.0", "a wheel that came later is used"
 
 
+def test_a_user_who_keeps_uv_offline_can_build_from_a_folder(make, monkeypatch):
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    assert make("flashinfer==0.1").packages["flashinfer-python"] == "0.1"
+
+
 def test_offline_what_nobody_has_is_named(make, wheels):
     flashinfer(wheels, "0.3", requires=("small>=3", "absent", "also-absent", "nvidia-heavy"))
     with pytest.raises(BuildError) as caught:

@@ -394,3 +394,17 @@ def test_what_is_left_out_by_name_is_marked(tmp_path):
     assert trimming.Trim("bf16", "sm80").mark == "bf16 templates only, without sm80"
     assert trimming.Trim(leave_out="M16,M64").kept(sources) == set()
     assert trimming.Trim(leave_out="sm80,").kept(sources) == {sources[1]}
+
+
+@pytest.mark.parametrize(
+    ("arch", "says"),
+    [
+        ("9", "write it like 9.0a"),
+        ("8.0", "there is a stand-in for 90"),
+        ("11.0a", "there is a stand-in for 90"),
+    ],
+)
+def test_an_arch_that_cannot_be_asked_for_is_said_before_anything_is_built(capsys, arch, says):
+    words = ["prebuild", "--environment", "flashinfer==0.6.8.post1", "--kernel", "fp4_quantize"]
+    assert cli.main([*words, "--arch", arch, "--output", "m"]) == 2
+    assert says in capsys.readouterr().err

@@ -94,6 +94,39 @@ def test_a_plan_runs_nothing_and_says_how_much(tmp_path, typed):
 
 
 @pytest.mark.parametrize(
+    ("candidate", "code"),
+    [("flashinfer==0.6.12", 0), ("flashinfer==9.9.9", 2), ("flashinfer==0.6.12 einops==9.9", 2)],
+)
+def test_a_plan_names_a_release_that_there_is_not(tmp_path, typed, candidate, code):
+    for version in ("0.6.8.post1", "0.6.12"):
+        (tmp_path / f"flashinfer_python-{version}-py3-none-any.whl").touch()
+    got, out, err = typed("check", "flashinfer==0.6.8.post1", candidate, "--wheels", tmp_path, "--plan-only")
+    assert got == code
+    assert bool(out) == (code == 0) and ("there is no" in err) == (code == 2)
+    assert ("9.9" in err) == (code == 2)
+
+
+@pytest.mark.parametrize("number", ["-1", "0", "nan", "inf", "many"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bundle", "--kernel", "fp4_quantize", "--output", "x.zip", "--limit-mb"),
+        ("repro", "--list", "--limit"),
+    ],
+)
+def test_a_limit_is_a_number_above_0(typed, words, number):
+    code, out, err = typed(*words, number)
+    assert (code, out) == (2, "") and "is no number above 0" in err
+
+
+@pytest.mark.parametrize("words", [("bundle", "--output", "x.zip"), ("stack", "sglang==0.5.12")])
+@pytest.mark.parametrize("version", ["abc", "2.7", "3", "312", "3.12;"])
+def test_a_python_is_written_like_3_12(typed, words, version):
+    code, _, err = typed(*words, "--for-python", version)
+    assert code == 2 and "write it like 3.12" in err
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (("flashinfer==0.6.12", "flashinfer==0.6.12"), "a wheel built anew needs a version of its own"),

@@ -127,13 +127,13 @@ def _active_links(pynvml: Any, handle: Any) -> int:
     return active
 
 
-def given(sm: str) -> Gpu:
-    """An SM to compile for, without a card; written 90, 9.0, sm_90 or SM90. Raises ValueError that lists them."""
+def given(sm: str, option: str = "--sm") -> Gpu:
+    """An SM to compile for, without a card; written 90, 9.0a, sm_90 or SM90. Raises ValueError that lists them."""
     digits = re.sub(r"(?i)^sm_?|\.|[af]$", "", sm.strip())
     written = f"{digits[:-1]}.{digits[-1:]}"
     if written not in CARDS:
         known = ", ".join(each.replace(".", "") for each in CARDS)
-        raise ValueError(f"--sm {sm}: there is a stand-in for {known}")
+        raise ValueError(f"{option} {sm}: there is a stand-in for {known}")
     return Gpu(f"SM{digits}, {COMPILED_ONLY}", written, "", "", 0.0, real=False)
 
 

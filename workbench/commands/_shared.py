@@ -1,6 +1,7 @@
 """What several commands share: exit codes, filters, stack options, and reading results by folder."""
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,23 @@ def folder(text: str | None, option: str) -> Path | None:
     if text is not None and not Path(text).is_dir():
         raise ValueError(f"{option} {text}: no such folder")
     return Path(text) if text is not None else None
+
+
+def positive(text: str) -> float:
+    """A number above 0 that is not infinite, for argparse."""
+    try:
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+
+
+def python_version(text: str) -> str:
+    """A Python for which there are wheels, such as 3.12, for argparse."""
+    if not re.fullmatch(r"3\.\d{1,2}(\.\d{1,2})?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no Python; write it like 3.12")
+    return text
 
 
 def exit_code(outcomes: Mapping[str, int], against: int) -> int:

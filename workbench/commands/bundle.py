@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.commands import _plan
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, folder
+from workbench.commands._shared import FINE, TOO_LITTLE, folder, positive, python_version
 
 USAGE = "workbench bundle (--plan FILE | options of `workbench run`) --output FILE [OPTION ...]"
 EXAMPLES = """examples:
@@ -31,8 +31,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     command.arguments(parser)
     add = parser.add_argument
     add("--output", required=True, metavar="FILE", help="such as plan.zip")
-    add("--limit-mb", type=float, metavar="N", help="the most it may have, in MiB")
-    add("--for-python", metavar="VERSION", help="the node's, such as 3.12 (default: the Python this runs on)")
+    add("--limit-mb", type=positive, metavar="N", help="the most it may have, in MiB")
+    add(
+        "--for-python",
+        type=python_version,
+        metavar="VERSION",
+        help="the node's, such as 3.12 (default: the Python this runs on)",
+    )
     add("--arch", help="only modules for it, such as 9.0a (default: all of --prebuilt)")
 
 

@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
     asked, kernels = _asked(options)
     if options.plan_only:
+        _exist(asked)
         return _show_plan(asked, checking.stored(asked, _stored(options)), options)
     asked, reading = _read(asked, [each.module.API for each in kernels])
 
@@ -151,6 +152,22 @@ def _read(asked: Any, apis: Sequence[str]) -> tuple[Any, Any]:
     if unread:
         return asked, checking.Reading(unread=tuple(unread))
     return asked, checking.examine(built[asked.baseline.name], built[asked.candidate.name], apis)
+
+
+def _exist(asked: Any) -> None:
+    """Raises ValueError where one of the two names a release that there is not."""
+    from workbench import environments
+
+    python = ".".join(map(str, sys.version_info[:2]))
+    for each in (asked.baseline, asked.candidate):
+        try:
+            lacking = environments.absent(each, python, asked.options.wheels)
+        except environments.BuildError as problem:
+            _aside(f"whether there is {each.name} is not known: {problem}")
+            continue
+        if lacking:
+            place = asked.options.wheels or "the package index"
+            raise ValueError(f"there is no {lacking[0]} in {place} for Python {python}")
 
 
 def _show_plan(asked: Any, stored: Any, options: argparse.Namespace) -> int:

@@ -66,12 +66,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 if all modules are there, 2 if one could not be made, 3 if no case needs one."""
+    from workbench import gpus
     from workbench.environments import BuildError
     from workbench.prebuilding import Trim
 
     Trim(options.only, options.leave_out)  # what is misspelt is said before anything is built
     if not re.fullmatch(r"\d{1,2}\.\d[af]?", options.arch):
         raise ValueError(f"--arch {options.arch}: write it like 9.0a, 10.0a or 12.0f")
+    gpus.given(options.arch, "--arch")
     if options.jobs is not None and not 1 <= options.jobs <= 1000:
         raise ValueError(f"--jobs {options.jobs}: a number from 1 to 1000")
     try:

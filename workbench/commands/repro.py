@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, folder, load_results
+from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, folder, load_results, positive
 
 USAGE = "workbench repro TRIAL [--results DIR ...] [OPTION ...]"
 EXAMPLES = """examples:
@@ -28,7 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--environment", metavar="SPEC", help="try it in this one instead of the stored one")
     add("--wheels", metavar="DIR", help="build the environment from this folder, without a network")
     add("--gpu", type=int, default=0, metavar="INDEX", help="which GPU to try it on (default: 0)")
-    add("--limit", type=float, default=900.0, metavar="SECONDS", help="how long it may take (default: 900)")
+    add(
+        "--limit", type=positive, default=900.0, metavar="SECONDS", help="how long it may take (default: 900)"
+    )
     add("--no-run", action="store_true", help="do not try it")
     add("--json", action="store_true", help="the file and what came of it as JSON on stdout")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, folder, load_results, stack_options
+from workbench.commands._shared import FINE, FOUND, folder, load_results, python_version, stack_options
 
 EXAMPLES = """examples:
   workbench stack sglang==0.5.12                      # what that release pins of what kernels depend on
@@ -26,7 +26,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     stack_options(add)
     add("--wheels", metavar="DIR", help="read pins from this folder of wheels, without a network")
     add("--save", metavar="DIR", help="put there what `run --wheels DIR` needs for SPEC without a network")
-    add("--for-python", metavar="VERSION", help="such as 3.12 (default: the Python this runs on)")
+    add(
+        "--for-python",
+        type=python_version,
+        metavar="VERSION",
+        help="such as 3.12 (default: the Python this runs on)",
+    )
     add("--json", action="store_true", help="the pins or the rows as JSON on stdout")
 
 

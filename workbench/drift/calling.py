@@ -6,10 +6,13 @@ import ast
 from typing import Any
 
 from .annotations import annotated
+from .closures import closed
 from .handing import arguments
+from .importing import by_text
 from .syntax import Place
 from .values import (
     NOTHING,
+    Closure,
     Constant,
     Dead,
     Items,
@@ -25,13 +28,13 @@ from .values import (
     Wrapped,
 )
 
-SAME = {"list", "tuple", "set", "sorted", "reversed", "iter"}
-TRANSPARENT = {
+SAME = {"list", "tuple", "set", "sorted", "reversed", "iter", "staticmethod"}
+TRANSPARENT = {  # hand on whatever they are called with
     "functools.cache",
     "functools.lru_cache",
-    "functools.wraps",
-    "torch.no_grad",
-    "contextlib.nullcontext",
+    "torch.compile",
+    "torch.compiler.disable",
+    "torch._dynamo.disable",
 }
 
 
@@ -58,7 +61,10 @@ def _called(ev: Any, called: Any, node: ast.Call, place: Place) -> Values:
         case LocalClass():
             return frozenset([Made(called)])
         case Local():
-            return ev.returned(called) or _wrapped(ev, node, place, called.qualname)
+            made = closed(ev, called, ev.returned(called), node, place)
+            return made or _wrapped(ev, node, place, called.qualname)
+        case Closure():
+            return closed(ev, called.function, ev.returned(called.function), node, place, called.held)
         case Name():
             return _of_name(ev, called, node, place)
         case Wrapped():
@@ -75,7 +81,9 @@ def _of_name(ev: Any, called: Name, node: ast.Call, place: Place) -> Values:
         given = arguments(ev, node, place, skip=1)
         return frozenset(Partial(each, given) for each in first)
     if short == "importlib.import_module":
-        return frozenset().union(*(ev.imported(each.value) for each in first if _text(each)))
+        return by_text(ev, node, place)
+    if short in TRANSPARENT and first:
+        return first
     if short in ("typing.cast", "copy.copy", "copy.deepcopy"):
         return ev.value(node.args[-1], place) if node.args else NOTHING
     if ev.is_class(short):
@@ -92,7 +100,9 @@ def _wrapped(ev: Any, node: ast.Call, place: Place, by: str) -> Values:
     if not node.args:
         return NOTHING
     held = ev.value(node.args[0], place)
-    return frozenset(Wrapped(each, by) for each in held if isinstance(each, Name | Partial | Dead | Local))
+    return frozenset(
+        Wrapped(each, by) for each in held if isinstance(each, Name | Partial | Dead | Local | Closure)
+    )
 
 
 def _builtin(ev: Any, node: ast.Call, place: Place) -> Values | None:
@@ -104,6 +114,8 @@ def _builtin(ev: Any, node: ast.Call, place: Place) -> Values | None:
         return _getattr(ev, node, place)
     if name in SAME:
         return ev.value(first, place)
+    if name == "type" and len(node.args) == 1:
+        return ev.attributes(ev.value(first, place), "__class__")
     if name == "next":
         return ev.elements(ev.value(first, place))
     if name == "dict" and not node.args and all(word.arg for word in node.keywords):
@@ -156,7 +168,9 @@ def returns(ev: Any, function: Local) -> Values:
     found: set[Any] = set()
     for node in _own(function.node):
         if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
-            found |= ev.value(node.value, Place(function.inner, 1 << 60, ()))
+            place = function.inner.module.returns.get(id(node), Place(function.inner, 1 << 60, ()))
+            held = ev.value(node.value, place)
+            found |= held | {Many(held)} if isinstance(node, ast.Yield) else held
     if function.node.returns is not None and not found:
         found |= annotated(ev, function.node.returns, Place(function.inner, 1 << 60, ()))
     return frozenset(each for each in found if not isinstance(each, Constant))

@@ -14,7 +14,7 @@ from .reads import Site, top_reads
 from .sites import Reader
 from .syntax import Module
 from .tree import Tree
-from .values import Arguments, Local, LocalClass, Made, Name
+from .values import Arguments, Closure, Local, LocalClass, Made, Name
 from .world import World
 
 ROUNDS = 3  # a name may be handed on from file to file
@@ -90,4 +90,6 @@ def _carries(value: object, library: Library, ev: Evaluator) -> bool:
         )
     if isinstance(value, LocalClass):
         return any(isinstance(base, Name) and library.has(base.dotted) for base in ev.bases(value))
+    if isinstance(value, Closure):
+        return any(_carries(each, library, ev) for _, held in value.held for each in held)
     return isinstance(value, Made) and _carries(value.cls, library, ev)

@@ -70,10 +70,10 @@ def _hits(old: Signature, new: Signature, index: int) -> str:
 def _come(function: str, each: Parameter, old: Signature, new: Signature) -> Change:
     if each.kind == KEYWORD:
         place = "keyword only"
-    elif each.index >= len(old.positional):
-        place = "at the end, no positional argument moves"
+    elif after := _after(each, old, new):
+        place = f"before {', '.join(after[:3])}"
     else:
-        place = f"before {', '.join(other.name for other in old.positional[each.index :][:3])}"
+        place = "at the end, no positional argument moves"
     required = "" if each.default is not None else ", required"
     known = old.accepts(each.name)
     if known:
@@ -93,6 +93,13 @@ def _come(function: str, each: Parameter, old: Signature, new: Signature) -> Cha
         each.index,
         f"{each.shown}, {place}{required}{_hits(old, new, each.index)}",
     )
+
+
+def _after(each: Parameter, old: Signature, new: Signature) -> list[str]:
+    """Parameters behind it that were there before; where all have new names, those that stood in its place."""
+    names = {other.name for other in old.positional}
+    kept = [other.name for other in new.positional[each.index + 1 :] if other.name in names]
+    return kept or [other.name for other in old.positional[each.index :]]
 
 
 def _kept(function: str, old: Parameter, new: Parameter) -> Iterator[Change]:

@@ -42,7 +42,7 @@ def _named(library: Library, wanted: list[str]) -> dict[str, Public]:
     for dotted, each in every.items():
         flat[dotted] = each
         if isinstance(each.definition.value, LocalClass):
-            for method in methods(each.definition.value):
+            for method in methods(each.definition.value, aliases=bool(wanted)):
                 for found in library.ev.class_attribute(each.definition.value, method, True):
                     if isinstance(found, Local):
                         paths = tuple(f"{path}.{method}" for path in each.paths)
@@ -115,7 +115,7 @@ def _was(library: Library, each: Public) -> str:
 
 
 def _both(old: Library, new: Library, before: Public, after: Public) -> Iterator[Change]:
-    yield from _moved(new, before, after)
+    yield from _moved(old, new, before, after)
     one, other = signatures(old, before.definition), signatures(new, after.definition)
     if one and other:
         yield from changes.compare(before.name, one, other)
@@ -125,15 +125,20 @@ def _both(old: Library, new: Library, before: Public, after: Public) -> Iterator
         yield Change(before.name, "claims_changed", "", None, None, detail)
 
 
-def _moved(new: Library, before: Public, after: Public) -> Iterator[Change]:
+def _moved(old: Library, new: Library, before: Public, after: Public) -> Iterator[Change]:
     lost = [
         path for path in before.paths if path not in after.paths and not isinstance(new.find(path), tuple)
     ]
-    if before.definition.dotted == after.definition.dotted and not lost:
+    gained = [  # from the package itself: modules take what they need from each other, which is nobody's business
+        path for path in after.paths
+        if path.count(".") == 1 and path not in before.paths and not isinstance(old.find(path), tuple)
+    ]  # fmt: skip
+    if before.definition.dotted == after.definition.dotted and not lost + gained:
         return
     if before.definition.value.qualname.count("."):  # a method moves with its class
         return
     home, place = before.definition.value.module, after.definition.value.module
     said = f"defined in {home}, now in {place}" if home != place else f"still in {place}"
     gone = f"; no longer found as {', '.join(lost)}" if lost else f"; {before.name} still leads there"
-    yield Change(before.name, "function_moved", "", None, None, said + gone)
+    more = f"; now also found as {', '.join(gained)}" if gained else ""
+    yield Change(before.name, "function_moved", "", None, None, said + gone + more)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import calling
 from .names import Names
-from .syntax import Place
+from .syntax import LAST, Place
 from .values import NOTHING, Constant, Dead, Items, Keys, Many, Name, Values
 
 
@@ -71,12 +71,26 @@ class Evaluator(Names):
         return frozenset([Many(inner)])
 
     def _item(self, node: ast.Subscript, place: Place) -> Values:
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(key, str) and (named := self._named(node.value, key, place)):
+            return named
         held = self.value(node.value, place)
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             return self.item(held, node.slice.value)
         if Name("sys.modules") in held and isinstance(node.slice, ast.Constant):
             return frozenset([Name(str(node.slice.value))])
         return self.elements(held)
+
+    def _named(self, held: ast.expr, key: str, place: Place) -> Values:
+        """`globals()["f"]`, `vars(module)["f"]`, `module.__dict__["f"]`"""
+        match held:
+            case ast.Call(func=ast.Name(id="globals")):
+                return self.name(key, Place(place.scope.module.top, LAST, ()))
+            case (
+                ast.Call(func=ast.Name(id="vars"), args=[owner]) | ast.Attribute(value=owner, attr="__dict__")
+            ):
+                return self.attributes(self.value(owner, place), key)
+        return NOTHING
 
     def item(self, held: Values, index: int) -> Values:
         """What a sequence holds at a position."""

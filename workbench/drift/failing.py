@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from .asking import asks
 from .definitions import Absent, Library
 from .guards import CATCHING, caught, guard_of, imported, imports_inside
 from .syntax import Binding, Import, Module, Path, Place, Scope
@@ -124,17 +125,20 @@ class Failing:
                 False,
             )
         path = place.path
-        while path and self._certain(*path[-1], place.scope.module):
+        while path and self._certain(*path[-1], place):
             path = path[:-1]
         return Region(place.scope, place.order, path, why, None, place.scope.kind == "module" and not path)
 
-    def _certain(self, node: ast.AST, branch: str, module: Module) -> bool:
-        """A block that is passed wherever the library is there."""
+    def _certain(self, node: ast.AST, branch: str, place: Place) -> bool:
+        """A block that is passed wherever the library is there, whatever its version."""
         if isinstance(node, ast.If) and branch == "body":
-            return any(top in ast.unparse(node.test) for top in self.library.tops)
+            named = any(top in ast.unparse(node.test) for top in self.library.tops)
+            return named and not asks(node.test, place)
         if not isinstance(node, ast.Try):
             return False
-        return branch in ("body", "orelse") or any(self.why(each) for each in imports_inside(node, module))
+        return branch in ("body", "orelse") or any(
+            self.why(each) for each in imports_inside(node, place.scope.module)
+        )
 
     def skipped(self, place: Place) -> bool:
         """In a handler for imports that do not fail here, or under TYPE_CHECKING."""

@@ -72,6 +72,10 @@ class Flow(Targets):
         self._bind(node.name, Binding("class", place, node))
         self._block(node.body, self._scope("class", node, node.name, place), ())
 
+    def _return(self, node: ast.Return, place: Place) -> None:
+        self.module.returns[id(node)] = place
+        self._expressions(node, place)
+
     def _assign(self, node: ast.Assign, place: Place) -> None:
         self._expression(node.value, place)
         for target in node.targets:
@@ -131,7 +135,10 @@ class Flow(Targets):
     def _try(self, node: Any, place: Place) -> None:
         self._block(node.body, place.scope, (*place.path, (node, "body")))
         for handler in node.handlers:
-            self._block(handler.body, place.scope, (*place.path, (node, f"handler {handler.lineno}")))
+            inside = (*place.path, (node, f"handler {handler.lineno}"))
+            if handler.name:
+                self._bind(handler.name, Binding("caught", Place(place.scope, self.order, inside), handler))
+            self._block(handler.body, place.scope, inside)
         self._block(node.orelse, place.scope, (*place.path, (node, "orelse")))
         self._block(node.finalbody, place.scope, place.path)
 
@@ -159,6 +166,8 @@ class Flow(Targets):
             self._grown(node, place)
         elif isinstance(node, ast.Attribute) and not reached:
             self.module.reads.append(Use(node, place))
+        elif isinstance(node, ast.Yield):
+            self.module.returns[id(node)] = place
         elif isinstance(node, ast.NamedExpr):
             self._target(node.target, node.value, place, node)
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):

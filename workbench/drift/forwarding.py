@@ -19,6 +19,7 @@ class Forward:
     """A call inside a wrapper; `spread` is where its own *args go, `open` whether its own **kwargs do."""
 
     values: Values
+    name: str  # what is called, where it is a plain name
     given: Arguments
     spread: int | None
     open: bool
@@ -51,7 +52,8 @@ def forwards(ev: Evaluator, function: Local) -> list[Forward]:
                 [word for word in call.keywords if not (word.arg is None and _is(word.value, options))],
             )
             values = ev.value(call.func, use.place)
-            found.append(Forward(values, arguments(ev, plain, use.place), spread, opened, call.lineno))
+            name = call.func.id if isinstance(call.func, ast.Name) else ""
+            found.append(Forward(values, name, arguments(ev, plain, use.place), spread, opened, call.lineno))
     return found
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from .kept import Kept
-from .syntax import Place, reaching
-from .values import NOTHING, Dead, Local, LocalClass, Made, Name, Partial, Super, Values
+from .syntax import Binding, Place, reaching
+from .values import NOTHING, Arguments, Dead, Local, LocalClass, Made, Name, Partial, Super, Values
+
+ITSELF = {"__call__", "__wrapped__", "__func__"}  # of a function
+METHOD = Arguments(("self",))  # what a call through an instance adds
 
 
 class Members(Kept):
@@ -19,6 +23,10 @@ class Members(Kept):
         match value:
             case Dead():
                 return frozenset(Dead(each, value.why) for each in self.attribute(value.value, attribute))
+            case Name() | Local() if attribute in ITSELF and not self._a_class(value):
+                return frozenset([value])
+            case Made() if attribute == "__class__":
+                return frozenset([value.cls])
             case Name():
                 return self._of_name(value, attribute)
             case LocalClass():
@@ -33,6 +41,8 @@ class Members(Kept):
                 return frozenset(Dead(each, value.cls.why) for each in inner)
             case Partial() if attribute == "func":
                 return frozenset([value.callee])
+            case Partial() if value.given == METHOD:
+                return self.attribute(value.callee, attribute)
         return NOTHING
 
     def _of_name(self, value: Name, attribute: str) -> Values:
@@ -63,9 +73,10 @@ class Members(Kept):
             found: set[Any] = set()
             every = [*bindings, *cls.inner.attributes.get(attribute, [])]
             for each in every:
-                found |= self.bound(each)
+                values = self.bound(each)
+                found |= {self._bind(value, each) for value in values} if bound else values
             if every:
-                return frozenset(self._bind(each) if bound else each for each in found)
+                return frozenset(found)
         for base in self.bases(cls):
             inner = self.attribute(Made(base) if bound else base, attribute)
             if inner:
@@ -76,8 +87,15 @@ class Members(Kept):
         place = Place(cls.scope, cls.inner.order, cls.inner.path)
         return [each for base in cls.node.bases for each in self.value(base, place) if each is not cls]
 
-    def _bind(self, value: Any) -> Any:
-        return self.local(value.inner, True) if isinstance(value, Local) and value.owner else value
+    def _bind(self, value: Any, binding: Binding) -> Any:
+        """As seen through an instance: what is a function in the class body gets self."""
+        if isinstance(value, Local) and value.owner:
+            return self.local(value.inner, True)
+        plain = isinstance(value, Name) and not self._a_class(value)
+        return Partial(value, METHOD) if plain and _gets_self(binding) else value
+
+    def _a_class(self, value: Any) -> bool:
+        return isinstance(value, Name) and (self.is_class(value.dotted) or self.world.is_module(value.dotted))
 
     def imported(self, dotted: str) -> Values:
         """A dotted name, followed through the modules at hand."""
@@ -90,3 +108,11 @@ class Members(Kept):
         for part in rest:
             values = self.attributes(values, part)
         return values
+
+
+def _gets_self(binding: Binding) -> bool:
+    """Whether a function put into a class body is a method; those of a dataclass's fields are each instance's own."""
+    cls = binding.place.scope.node
+    if binding.how != "value" or not isinstance(cls, ast.ClassDef) or isinstance(binding.value, ast.Call):
+        return False
+    return not (isinstance(binding.node, ast.AnnAssign) and (cls.decorator_list or cls.bases))

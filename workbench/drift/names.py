@@ -8,7 +8,7 @@ from typing import Any
 from . import calling
 from .members import Members
 from .syntax import Binding, Module, Path, Place, Scope, reaching
-from .values import NOTHING, Dead, Keys, Local, LocalClass, Made, Many, Name, Values
+from .values import CALLABLE, NOTHING, Dead, Keys, Local, LocalClass, Made, Many, Name, Values
 
 
 class Names(Members):
@@ -87,7 +87,9 @@ class Names(Members):
         place = binding.place
         if binding.how == "parameter" and scope.parent:
             place = Place(scope.parent, scope.order, scope.path)
-        return calling.annotated(self, binding.value, place)
+        default = self.value(binding.default, place)
+        called = frozenset(each for each in default if isinstance(each, CALLABLE))
+        return calling.annotated(self, binding.value, place) | called
 
     def _defined(self, binding: Binding) -> Values:
         scope = binding.place.scope.module.scopes[id(binding.node)]

@@ -10,7 +10,7 @@ from .definitions import Definition, Library
 from .syntax import Module
 from .values import LocalClass
 
-INSIDE = {"data", "tests", "test", "experimental", "conftest", "trace", "testing"}
+INSIDE = {"data", "tests", "test", "experimental", "conftest", "trace"}
 LARGEST = 700_000  # bytes of text; beyond are generated tables
 
 
@@ -49,10 +49,17 @@ def publics(library: Library, only: Collection[str] = ()) -> dict[str, Public]:
     }
 
 
-def methods(cls: LocalClass) -> list[str]:
-    """Its public methods, as written in the class itself."""
+def methods(cls: LocalClass, aliases: bool = False) -> list[str]:
+    """Its public methods, as written in the class itself; with `aliases` also `begin_forward = plan`."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [
+    other = [
+        target.id
+        for node in cls.node.body
+        if aliases and isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
+        for target in node.targets
+        if isinstance(target, ast.Name) and not target.id.startswith("_")
+    ]
+    return other + [
         node.name
         for node in cls.node.body
         if isinstance(node, functions) and (not node.name.startswith("_") or node.name == "__call__")

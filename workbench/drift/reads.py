@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .asking import test_before
 from .definitions import Absent, Library
 from .evaluate import Evaluator
 from .failing import Failing
 from .guards import guard_of
 from .syntax import Binding, Import, Module, Place, Use
-from .values import Constant, Dead, Made, Name
+from .values import Constant, Dead, Made, Name, Partial
 from .verdict import MISSING, OK, UNKNOWN, Verdict
 
 
@@ -54,7 +55,9 @@ class Reads:
         guard, _ = guard_of(each.place.path, {"ImportError", "Exception", "BaseException"}, each.whole)
         if guard is not None and self._replaced(each):
             return OK, f"{why}; the guard at line {guard} takes another one of {self.new.tree.name}"
-        hidden = f"; the guard at line {guard} hides it" if guard is not None else "; ImportError"
+        test = test_before(each.node, each.place)
+        hidden = f"; the test at line {test.lineno} hides it" if test else "; ImportError"
+        hidden = f"; the guard at line {guard} hides it" if guard is not None else hidden
         return MISSING, why + hidden + already
 
     def _replaced(self, each: Import) -> bool:
@@ -71,8 +74,8 @@ class Reads:
         """An attribute of something of the library, or of an instance of one of its classes."""
         node: Any = use.node
         for held in self.ev.value(node.value, use.place):
-            while isinstance(held, Dead | Made):
-                held = held.value if isinstance(held, Dead) else held.cls
+            while isinstance(held, Dead | Made | Partial):
+                held = _inner(held)
             if isinstance(held, Name) and self.old.has(held.dotted):
                 yield from self._gone(module, node, f"{held.dotted}.{node.attr}", verb, use.place)
 
@@ -142,6 +145,12 @@ class Reads:
                             value.dotted,
                             (UNKNOWN, f"getattr by a computed name: {ast.unparse(node.args[1])[:60]}"),
                         )
+
+
+def _inner(held: Dead | Made | Partial) -> Any:
+    if isinstance(held, Dead):
+        return held.value
+    return held.cls if isinstance(held, Made) else held.callee
 
 
 def top_reads(module: Module, ev: Evaluator, library: Library) -> list[tuple[Place, str]]:

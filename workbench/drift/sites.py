@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .asking import test_before
 from .forwarding import DEEPEST, forwards, through, unwrapped
 from .guards import guard_of
 from .handing import arguments
 from .reads import Reads, Site
-from .syntax import Module, Place, Use
-from .values import Arguments, Dead, Local, Made, Name
+from .syntax import Module, Use
+from .values import NOTHING, Arguments, Closure, Dead, Local, Made, Name
 from .verdict import BREAKS, MISSING, NEITHER, OK, SHIFTS, UNKNOWN, Verdict, judge
 
 
@@ -61,17 +62,21 @@ class Reader(Reads):
             why = why or value.why
             value, given, more = unwrapped(value.value, given)
             by = by or more
-        if isinstance(value, Made):  # calling an instance
-            value = Name(f"{value.cls.dotted}.__call__", True) if isinstance(value.cls, Name) else value
+        if isinstance(value, Made) and depth < DEEPEST:  # calling an instance
+            for each in self.ev.attribute(value, "__call__"):
+                yield from self._followed(each, given, use, depth + 1, note)
+            return
         if isinstance(value, Name) and self.old.has(value.dotted):
             if any(getattr(library.find(value.dotted), "foreign", False) for library in (self.old, self.new)):
                 return
             yield value.dotted, self._verdict(value, given, use, by, note, why), not why
-        elif isinstance(value, Local) and depth < DEEPEST:
+        elif isinstance(value, Local | Closure) and depth < DEEPEST:
+            held = dict(value.held) if isinstance(value, Closure) else {}
+            value = value.function if isinstance(value, Closure) else value
             for each in forwards(self.ev, value):
                 inner = through(each, value, given)
                 text = note or f"through {value.qualname} (line {each.line} of {value.inner.module.file})"
-                for target in each.values:
+                for target in each.values or held.get(each.name, NOTHING):
                     yield from self._followed(target, inner, use, depth + 1, text)
 
     def _verdict(self, value: Name, given: Arguments, use: Use, by: str, note: str, dead: str) -> Verdict:
@@ -97,31 +102,11 @@ class Reader(Reads):
 
     def _tested(self, use: Use, detail: str) -> Verdict:
         """A call that is only made where a test of the library's signature or version lets it."""
-        for node, _ in use.place.path:
-            if isinstance(node, ast.If) and self._asks(node.test, use.place):
-                return (
-                    UNKNOWN,
-                    f"behind a test at line {node.lineno} ({ast.unparse(node.test)[:60]}); if it is made: {detail}",
-                )
+        if test := test_before(use.node, use.place):
+            where = f"behind a test at line {test.lineno} ({ast.unparse(test.test)[:60]})"
+            return UNKNOWN, f"{where}; if it is made: {detail}"
         line, _ = guard_of(use.place.path, {"TypeError", "Exception", "BaseException"})
         return BREAKS, f"{detail}; caught at line {line}" if line is not None else detail
-
-    def _asks(self, test: ast.expr, place: Place, deep: bool = True) -> bool:
-        text = ast.unparse(test)
-        if any(word in text for word in ("signature(", "hasattr(", "ersion", "getfullargspec")):
-            return True
-        if deep:
-            for node in ast.walk(test):
-                if isinstance(node, ast.Name):
-                    bindings = [
-                        *place.scope.bindings.get(node.id, []),
-                        *place.scope.module.top.bindings.get(node.id, []),
-                    ]
-                    if any(
-                        each.value is not None and self._asks(each.value, place, False) for each in bindings
-                    ):
-                        return True
-        return False
 
     def _handed_on(self, module: Module, use: Use, known: bool) -> Iterator[Site]:
         """The function itself is an argument: whoever gets it makes the calls."""
@@ -130,9 +115,10 @@ class Reader(Reads):
         if (
             known
             or name.startswith("inspect.")
-            or name in ("getattr", "hasattr", "setattr", "print")
+            or name in ("getattr", "hasattr", "setattr", "print", "staticmethod")
             or "partial" in name
             or "wraps" in name
+            or any(self._calls(each) for each in self.ev.value(node, use.place))
         ):
             return
         for argument in (*node.args, *(word.value for word in node.keywords)):
@@ -152,6 +138,13 @@ class Reader(Reads):
                                     f"handed to {name[:60]}, whose calls are not followed; its parameters changed",
                                 ),
                             )
+
+    def _calls(self, made: Any) -> bool:
+        """Whether calls of it lead to what was handed over, so that each of them gets a verdict."""
+        if isinstance(made, Closure):
+            held = dict(made.held)
+            return any(each.name in held for each in forwards(self.ev, made.function))
+        return isinstance(made, Name)
 
 
 def _meant(rows: dict[str, list[tuple[Verdict, bool]]]) -> dict[str, list[tuple[Verdict, bool]]]:

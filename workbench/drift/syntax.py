@@ -56,7 +56,7 @@ class Place:
 @dataclass(eq=False)
 class Binding:
     """One way a name gets a value. `how`: import, value, item (of a tuple), each (of a loop), def, class, append,
-    key, annotated, parameter."""
+    key, annotated, parameter, caught."""
 
     how: str
     place: Place
@@ -64,6 +64,7 @@ class Binding:
     value: ast.expr | None = None
     index: int = 0
     dotted: str = ""
+    default: ast.expr | None = None  # of a parameter
 
 
 @dataclass(eq=False)
@@ -98,6 +99,7 @@ class Module:
     reads: list[Use] = field(default_factory=list)
     writes: list[Use] = field(default_factory=list)
     scopes: dict[int, Scope] = field(default_factory=dict)  # by id of the def, class or lambda
+    returns: dict[int, Place] = field(default_factory=dict)  # by id of the return or yield
     stars: list[Import] = field(default_factory=list)
     tree: ast.Module = field(default_factory=lambda: ast.Module([], []))
 

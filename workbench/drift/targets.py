@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import zip_longest
 
 from .syntax import Binding, Module, Place, Scope, Use
 
@@ -82,10 +83,13 @@ class Targets:
         return outer or self.module.top
 
     def _parameters(self, arguments: ast.arguments, inner: Scope) -> None:
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        for each in (*every, *filter(None, (arguments.vararg, arguments.kwarg))):
+        plain = [*arguments.posonlyargs, *arguments.args]
+        late = [None] * (len(plain) - len(arguments.defaults))
+        defaults = [*late, *arguments.defaults, *arguments.kw_defaults]
+        every = [*plain, *arguments.kwonlyargs, *filter(None, (arguments.vararg, arguments.kwarg))]
+        for each, default in zip_longest(every, defaults):
             place = Place(inner, self.order, ())
-            inner.bindings[each.arg] = [Binding("parameter", place, each, each.annotation)]
+            inner.bindings[each.arg] = [Binding("parameter", place, each, each.annotation, default=default)]
 
     def _scope(self, kind: str, node: ast.AST, name: str, place: Place) -> Scope:
         above = place.scope.qualname

@@ -127,6 +127,14 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """A function made inside another one; `held` is what the outer one was called with, by parameter."""
+
+    function: Local
+    held: tuple[tuple[str, Values], ...]
+
+
+@dataclass(frozen=True)
 class Wrapped:
     """What a function nobody can look into made of a value: most likely still callable the same way."""
 
@@ -140,3 +148,6 @@ class Dead:
 
     value: Any
     why: str
+
+
+CALLABLE = (Name, Local, LocalClass, Partial, Closure, Wrapped, Dead)

@@ -4,6 +4,7 @@ The rule: torch and all else of an existing interpreter are inherited; only what
 packages that it imports, are installed beside it. Nothing here imports what it installs.
 """
 
+from .absence import absent
 from .building import FOLDER, build
 from .carrying import carry, fetch_needs
 from .component import repack
@@ -16,6 +17,6 @@ from .pins import Sources
 from .spec import TORCHES, Environment, parse
 
 __all__ = [
-    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Releases", "Sources", "build", "carry", "changed",
-    "choose", "declared", "fetch_needs", "load_stacks", "parse", "releases", "repack", "save",
+    "FOLDER", "TORCHES", "BuildError", "Built", "Environment", "Releases", "Sources", "absent", "build", "carry",
+    "changed", "choose", "declared", "fetch_needs", "load_stacks", "parse", "releases", "repack", "save",
 ]  # fmt: skip

@@ -41,6 +41,8 @@ def install(python: Path, requirements: list[str], wheels: Path | None, *options
 def run_uv(*arguments: str, offline: bool = False) -> None:
     """Calls uv. Raises BuildError with the reason in one line."""
     variables = {name: value for name, value in os.environ.items() if name not in UNWANTED}
+    if offline:  # --no-index says it, and uv takes no --refresh beside the variable
+        variables.pop("UV_OFFLINE", None)
     variables |= {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
     try:
         done = subprocess.run(

@@ -11,6 +11,7 @@ from .dependencies import fitting
 YANKED = "Ignored the following yanked versions: "
 OTHER_PYTHON = "Ignored the following versions that require a different python version: "
 NO_WHEEL = "no wheel for this Python and machine"
+YANKED_WHY = "yanked"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def read(name: str, every: str, usable: str) -> Releases:
     there = _from_versions(usable)
     left_out = dict.fromkeys(_from_versions(every) - there, NO_WHEEL)
     left_out |= dict.fromkeys(_after(every, OTHER_PYTHON), "for another Python")
-    left_out |= dict.fromkeys(_after(every, YANKED) | _after(usable, YANKED), "yanked")
+    left_out |= dict.fromkeys(_after(every, YANKED) | _after(usable, YANKED), YANKED_WHY)
     return _ordered(name, there - left_out.keys(), left_out)
 
 
