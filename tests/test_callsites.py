@@ -142,6 +142,13 @@ def test_the_command(tmp_path, capsys, wheels, command):
         command("callsites", str(tmp_path / "empty"), "--from", str(wheels[0]), "--to", str(wheels[1]))
 
 
+@pytest.mark.parametrize("words", [("drift",), ("callsites", str(CONSUMER))])
+def test_two_packages_are_not_compared(tmp_path, wheels, command, words):
+    other = wheel(tmp_path, "1.0", {"__init__.py": "def f():\n    pass\n"}, name="other", package="other")
+    with pytest.raises(ValueError, match=r"\(flashinfer\) and other 1.0 \(other\) have no package in common"):
+        command(*words, "--from", str(wheels[0]), "--to", str(other))
+
+
 def test_releases_come_from_a_folder_of_wheels_alone(tmp_path, wheels):
     tree = open_release("flashinfer==1.0", wheels=wheels[0].parent, folder=tmp_path)
     assert (tree.name, tree.version, tree.packages()) == ("flashinfer-python", "1.0", ["flashinfer"])

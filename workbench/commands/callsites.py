@@ -43,18 +43,17 @@ def run(options: argparse.Namespace) -> int:
     from workbench.drift.compare import matches
 
     wheels = Path(options.wheels) if options.wheels else None
-    trees = [
-        drift.open_release(spec, wheels=wheels, say=_say) for spec in (options.path, options.old, options.new)
-    ]
-    if not trees[0].python_files():
+    project = drift.open_release(options.path, wheels=wheels, say=_say)
+    if not project.python_files():
         raise ValueError(f"there is no Python file in {options.path}")
-    found = callsites(trees[0], drift.Library(trees[1]), drift.Library(trees[2]))
+    old, new = drift.open_pair(options.old, options.new, wheels, _say)
+    found = callsites(project, old, new)
     wanted = options.function
     found = [each for each in found if not wanted or any(matches(each.function, name) for name in wanted)]
     if options.json:
         print(json.dumps([each.facts() for each in found], indent=1))
     else:
-        _show(found, options.all, f"{options.path}: {trees[1].label} to {trees[2].label}")
+        _show(found, options.all, f"{options.path}: {old.tree.label} to {new.tree.label}")
     verdicts = {each.verdict for each in found}
     return 1 if verdicts & {"breaks", "shifts", "missing"} else 3 if "unknown" in verdicts else 0
 

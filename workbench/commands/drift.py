@@ -43,10 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench import drift
 
     wheels = Path(options.wheels) if options.wheels else None
-    old, new = (
-        drift.Library(drift.open_release(spec, wheels=wheels, say=_say))
-        for spec in (options.old, options.new)
-    )
+    old, new = drift.open_pair(options.old, options.new, wheels, _say)
     rows = drift.drift(old, new, options.function)
     if options.save:
         _say(f"stored as {_save(rows, Path(options.save), old.tree, new.tree)}")

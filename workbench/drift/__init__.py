@@ -3,6 +3,7 @@
 from .change import Change
 from .compare import drift
 from .definitions import Library
+from .pair import open_pair
 from .releases import open_release
 
-__all__ = ["Change", "Library", "drift", "open_release"]
+__all__ = ["Change", "Library", "drift", "open_pair", "open_release"]
