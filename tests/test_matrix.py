@@ -382,3 +382,18 @@ def _lab(linear: list[float]) -> tuple[float, float, float]:
 
 def _apart(one: tuple[float, ...], other: tuple[float, ...]) -> float:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
+
+
+def test_many_columns_show_letters_and_say_the_words() -> None:
+    found = Matrix(Results(tuple(examples.one("k", {"n": 1}, f"e{number}") for number in range(7))))
+    page = found._repr_html_()
+    assert '<table class="many">' in page and "<b>O</b><span> ok</span>" in page
+    few = Matrix(Results(tuple(examples.one("k", {"n": 1}, f"e{number}") for number in range(6))))
+    assert '<table class="many">' not in few._repr_html_()
+
+
+def test_a_finding_of_many_environments_names_the_first_and_the_last() -> None:
+    names = [f"e {number}" for number in range(9, 15)]
+    bad = [examples.one("k", {"n": 1}, name, "wrong_numbers") for name in names[1:]]
+    (line,) = Findings(Results((examples.one("k", {"n": 1}, names[0]), *bad))).lines
+    assert line.endswith("in 5 of 6 environments, from e 10 to e 14")

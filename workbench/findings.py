@@ -9,7 +9,7 @@ from workbench.showing.tables import block, prose
 from workbench.showing.told import telling
 from workbench.untrusted import escaped, natural, plain
 
-MOST = 12
+MOST, MOST_NAMED = 12, 3
 EMPTY = "No results yet, so nothing is found: `workbench run` measures."
 CALM = "Nothing speaks against an environment"
 
@@ -70,14 +70,18 @@ def _line(key: tuple[str, str, str], members: list[Standing], every: list[Standi
     ]
     had = sorted({each.result.trial.environment for each in members}, key=natural)
     tried = {trial.environment for trial in alike}
-    where = (
-        f"in all {len(tried)} environments"
-        if len(had) == len(tried) > 1
-        else f"in {', '.join(map(plain, had))}"
-    )
     word = legend.LEGEND[members[0].outcome].word
     shown = word if reason == members[0].outcome else f"{word} ({plain(reason, 60)})"
     flaky = sum(each.flaky for each in members)
     said = f", {flaky} of them not each time" if flaky else ""
     on = plain(legend.gpu(gpu))
+    where = _where(had, len(tried))
     return f"{plain(kernel)}: {shown}, {len(members)} of {len(alike)} trials on {on}, {where}{said}"
+
+
+def _where(had: list[str], tried: int) -> str:
+    if len(had) == tried > 1:
+        return f"in all {tried} environments"
+    if len(had) > MOST_NAMED:
+        return f"in {len(had)} of {tried} environments, from {plain(had[0])} to {plain(had[-1])}"
+    return f"in {', '.join(map(plain, had))}"

@@ -8,6 +8,7 @@ from workbench.showing.shown import Shown
 from workbench.untrusted import MESSAGE, natural, normalised, plain
 
 HEADS = ("kernel", "how it ended", "trials", "environments", "ids")
+MOST_NAMED = 6
 EMPTY = "Nothing that is stored speaks against an environment. `workbench run` measures, `workbench show` lists it."
 NOTE = (
     "The message is that of the first trial; messages that differ in addresses and numbers alone are one group. "
@@ -44,4 +45,6 @@ def _row(alike: tuple[str, ...], members: list[Standing]) -> tuple[str, ...]:
     modes = sorted({plain(each.result.trial.mode, 30) for each in members})
     how = stacked([chip(members[0].outcome, f"{sign} {reason}"), f"at {stage}", message])
     trials = stacked([count, *modes])
-    return kernel, how, trials, stacked(map(plain, environments)), ids(members)
+    more = len(environments) - MOST_NAMED
+    named = [*map(plain, environments[:MOST_NAMED]), *([f"and {more} more"] if more > 0 else [])]
+    return kernel, how, trials, stacked(named), ids(members)

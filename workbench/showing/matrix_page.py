@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.matrix import Matrix, Row
 
 MOST_SQUARES = 4000  # about 100 bytes each
+MOST_WIDE = 6  # columns, beyond which squares show their letter alone and headings are turned
 LABEL = 400  # characters of what tells a row apart
 OPEN_ROWS = 40  # with more rows than this, a kernel's table starts folded
 FLAKY_MEANS = (
@@ -83,7 +84,7 @@ def _squares(axes: Sequence[str], pieces: list[Grid], prefix: str, shown: set[st
         caption = f"{grid.name}: {_rows(grid.rows)}" + _left_out(len(grid.rows) - len(kept))
         entries = [[_label(row), *(_square(square, prefix, shown) for square in row.squares)] for row in kept]
         heads = [", ".join([*axes, "case"]), *(escaped(name, HEAD) for name in grid.columns)]
-        detail = table(caption, heads, entries)
+        detail = table(caption, heads, entries, kind="many" if len(grid.columns) > MOST_WIDE else "")
         yield detail if len(grid.rows) <= OPEN_ROWS else _folded(caption, detail)
 
 
@@ -129,7 +130,7 @@ def _square(square: Standing | None, prefix: str, shown: set[str]) -> str:
     goal = why.mark(square) if why.needs_reason(square) else kind
     goal = goal if goal in shown or goal == kind else "more"
     split = f" flaky also-{legend.other(square).value}" if square.flaky else ""
-    shown_as = f"<b>{legend.letters(square)}</b> {legend.word(square)}"
+    shown_as = f"<b>{legend.letters(square)}</b><span> {legend.word(square)}</span>"
     dagger = f' <a class="dagger" href="#{prefix}-marked">{legend.MARK}</a>' if legend.mark(square) else ""
     place = f' id="t{square.result.trial.id}"'  # what a verdict leads to
     return f'<td{place} class="o-{kind}{split}"><a href="#{prefix}-{goal}">{shown_as}</a>{dagger}</td>'

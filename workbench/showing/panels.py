@@ -89,9 +89,11 @@ def figure(
     shown = list(drawn(panels, key).items())
     across = 1 if len(shown) <= 2 else 2
     down = -(-len(shown) // across)
-    picture = Figure(figsize=(6.0 if across == 1 else 8.0, 3.0 * down + 1.2), layout="constrained")
-    picture.suptitle(wrapped(title, 58, 3), x=0.01, ha="left", fontsize=12, fontweight="bold")
     used = list(dict.fromkeys(line for _, lines_of in shown for line in lines_of))
+    named = max(len({line[place] for line in used}) for place in (0, 1))
+    height = 2.8 * down + 0.8 + 0.2 * min(named, MOST_NAMED + 1)
+    picture = Figure(figsize=(6.0 if across == 1 else 8.0, height), layout="constrained")
+    picture.suptitle(wrapped(title, 58, 3), x=0.01, ha="left", fontsize=12, fontweight="bold")
     grid = picture.subplots(down, across, squeeze=False, sharey=True)
     for axes, (name, lines_of) in zip(grid.flat, shown, strict=False):
         axes.set_title(wrapped(name, 62 if across == 1 else 42, 3), fontsize=9.5, fontweight="normal")

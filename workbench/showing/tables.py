@@ -36,18 +36,22 @@ def left_out(rows: Sequence[object]) -> str:
     return f"and {more} more row{'s' * (more != 1)}" if more > 0 else ""
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], row_heads: int = 1) -> str:
+def table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], row_heads: int = 1, kind: str = ""
+) -> str:
     """All arguments but the caption are HTML already; a row's first `row_heads` entries are headings.
 
+    `kind` is a class of the style sheet: `many` has narrow columns, their headings turned.
     An entry that begins with `<td` stands as it is.
     """
-    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    head = "".join(f'<th scope="col"><span>{each}</span></th>' for each in heads)
+    look = f' class="{kind}"' if kind else ""
     body = "".join(f"<tr>{_row(row, row_heads)}</tr>" for row in rows)
     caption = escaped(caption, 300)
     # A region that scrolls must be reachable by keyboard, and then needs a name.
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">'
-        f"<table><caption><span>{caption}</span></caption>"
+        f"<table{look}><caption><span>{caption}</span></caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
