@@ -43,7 +43,7 @@ def latency(results: Results, kernel: str) -> Plot:
     title = f"{plain(kernel)}: time on the device"
     heads = ("gpu", "case", key or "case", "mode", "environment", "median_us", "q1_us", "q3_us", "samples")
     note = QUARTILES + " Hollow points: the clocks were throttled." * any(each.throttled for each in found)
-    looks = panels.Looks.of_all(results)
+    looks = panels.Looks.of_all(results, kernel)
     return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)", looks)
 
 
@@ -68,7 +68,7 @@ def floor_share(results: Results, kernel: str) -> Plot:
         "100 % is what bandwidth and arithmetic of this GPU allow at best. Hollow points are launch-bound: "
         f"their floor is under {LAUNCH_BOUND_US:g} us, less than a launch costs, so their share says little."
     )
-    looks = panels.Looks.of_all(results)
+    looks = panels.Looks.of_all(results, kernel)
     return _plot(title, note, heads, rows, found, key, draw, "share of the floor, %", looks)
 
 

@@ -22,18 +22,16 @@ MOST_NAMED = 16
 
 @dataclass(frozen=True)
 class Looks:
-    """How each environment and mode is drawn: the same in all figures of the same results."""
+    """How each environment and mode is drawn: the same in all figures of a kernel."""
 
     environments: tuple[str, ...]
     modes: tuple[str, ...]
 
     @classmethod
-    def of_all(cls, results: Results) -> "Looks":
-        return results.once("looks", cls._of_all)
-
-    @classmethod
-    def _of_all(cls, results: Results) -> "Looks":
-        lines = {(result.trial.environment, result.trial.mode) for result in results if result.time}
+    def of_all(cls, results: Results, kernel: str) -> "Looks":
+        """Of all that was timed of it; more kernels have more environments than there are colours."""
+        own = (each for each in results if each.time and each.trial.kernel == kernel)
+        lines = {(each.trial.environment, each.trial.mode) for each in own}
         names = {(plain(environment, 60), plain(mode, 30)) for environment, mode in lines}
         first, second = (tuple(sorted({name[place] for name in names}, key=natural)) for place in (0, 1))
         return cls(first, second)
