@@ -397,3 +397,10 @@ def test_a_finding_of_many_environments_names_the_first_and_the_last() -> None:
     bad = [examples.one("k", {"n": 1}, name, "wrong_numbers") for name in names[1:]]
     (line,) = Findings(Results((examples.one("k", {"n": 1}, names[0]), *bad))).lines
     assert line.endswith("in 5 of 6 environments, from e 10 to e 14")
+
+
+def test_a_hostile_gpu_stays_text_among_versions() -> None:
+    lock = {"name": "e", "hash": "h", "packages": {"torch": "1"}}
+    trial = examples.one("k", {"n": 1}, "e", gpu="<script>x</script>", provenance={"environment": lock})
+    (shown,) = by_gpu(Results((trial,)))
+    assert "<script" not in shown._repr_html_() and "&lt;script" in shown._repr_html_()

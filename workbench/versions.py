@@ -116,7 +116,7 @@ class Versions:
             shown = table(caption, *upright(("package", "environment"), names, differ))
         if same:
             held = ", ".join(f"{name} {versions[0]}" for name, *versions in same)
-            title = f"{self._title('Packages that are the same in all')}: {len(same)}"
+            title = escaped(f"{self._title('Packages that are the same in all')}: {len(same)}", 300)
             shown += f"<details><summary>{title}</summary><p>{held}</p></details>"
         return shown
 
