@@ -24,7 +24,7 @@ def test_what_is_left_out_is_counted_and_led_to() -> None:
     aside = Aside(forensics.results())
     assert "5 trials in forensic modes" in repr(aside)
     assert '<a href="05_forensics.html">page 05</a>' in aside._repr_html_()
-    assert "1 trials of a kernel with a dial" in repr(Aside(dial()))
+    assert "1 trials of our own kernels, instruments of the stopwatch" in repr(Aside(dial()))
     nothing = Aside(examples.results())
     assert repr(nothing) == "" and "<p>" not in nothing._repr_html_()
 
