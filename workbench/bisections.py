@@ -1,11 +1,11 @@
 """What bisections found, from files in which `workbench bisect --json` was kept."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.showing.shown import Shown
+from workbench.strict_json import object_in
 from workbench.untrusted import plain
 
 EMPTY = "No bisection is stored: `workbench bisect --json` prints what is kept here."
@@ -14,7 +14,7 @@ HEADS = ("kernel", "case", "mode", "bad is", "last good", "first bad", "asked")
 
 def bisections(folder: str | Path) -> Shown:
     """A row for each file; `cannot tell` where it is between more than two neighbours."""
-    rows = tuple(row for file in sorted(Path(folder).glob("*.json")) if (row := _row(_object(file))))
+    rows = tuple(row for file in sorted(Path(folder).glob("*.json")) if (row := _row(object_in(file))))
     return Shown("Where an outcome or a time changed, by halves", HEADS, rows, EMPTY)
 
 
@@ -50,11 +50,3 @@ def _asked(probe: Any) -> str:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _object(file: Path) -> Mapping[str, Any]:
-    try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}

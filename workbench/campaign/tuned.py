@@ -9,9 +9,9 @@ from workbench.comparison.sides import Gathered, Side, gathered
 from workbench.comparison.tunings import at_equal
 from workbench.results import Results
 from workbench.showing.shown import Shown
+from workbench.tactics import TUNED, is_tuned
 from workbench.untrusted import natural, plain
 
-TUNED = "+tuned"
 HEADS = ("kernel", "case", "mode", "environment", "tunings", "default", "run")
 EMPTY = "No tuned trial is stored. `workbench run --interleave --generations 4 --mode graph+tuned` makes four a side."
 NOTE = "Each process tunes anew. The default is the same call without tuning, in the same run."
@@ -71,7 +71,7 @@ def equal_tactics(results: Results) -> Shown:
 
 
 def _is_asked(mode: str, case: dict[str, object]) -> bool:
-    return mode.endswith(TUNED) or "tactics" in case
+    return is_tuned(mode) or "tactics" in case
 
 
 def _compared(before: str, change: Change) -> Iterator[tuple[str, ...]]:

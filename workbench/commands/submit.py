@@ -127,10 +127,11 @@ def _show(submission: Any, places: list[Any], as_json: bool) -> int:
 
 
 def _says(submission: Any) -> str:
+    from workbench.cluster.submission import PAGES
+
     count = sum(block.name not in submission.refused for block in submission.blocks)
-    pages = (
-        f", then pages in {submission.site}" if submission.site and "pages" not in submission.refused else ""
-    )
+    made = submission.site and PAGES not in submission.refused
+    pages = f", then pages in {submission.site}" if made else ""
     return f"submission {submission.id}: {count} blocks{pages}; see `workbench status {submission.id}`"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.attribution import NOT_KNOWN, Attribution
-from workbench.evidence.facts import MOST_IDS, ids, objects
+from workbench.evidence.facts import few, ids, objects
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import Cell, chip, stacked
@@ -99,5 +99,4 @@ def _value(value: Any) -> str:
 
 def _few(trials: Any) -> str:
     known = [plain(each, 20) for each in trials] if isinstance(trials, list) else [plain(trials, MESSAGE)]
-    more = f" and {len(known) - MOST_IDS} more" if len(known) > MOST_IDS else ""
-    return ", ".join(known[:MOST_IDS]) + more
+    return few(known)

@@ -1,12 +1,11 @@
 """What a forensic attempt told, read with care: a fence, findings of a sanitizer, a fault and who named its kernel."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.results import Result, Standing
-from workbench.sources import part
-from workbench.untrusted import plain
+from workbench.untrusted import part, plain
 
 RANKS = ("core dump", "sanitizer", "error text", "blocking launch")  # who names a kernel, the surest first
 SIDES = {"end": "after its end", "start": "before its start"}  # where a fence stands
@@ -113,9 +112,13 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 def ids(standings: Iterable[Standing]) -> str:
     """By which trials a row can be found again; `and 7 more` for the rest."""
-    found = [each.result.trial.id for each in standings]
-    more = f" and {len(found) - MOST_IDS} more" if len(found) > MOST_IDS else ""
-    return ", ".join(found[:MOST_IDS]) + more
+    return few([each.result.trial.id for each in standings])
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - MOST_IDS} more" if len(names) > MOST_IDS else ""
+    return ", ".join(names[:MOST_IDS]) + more
 
 
 def _text(facts: dict[str, Any], name: str) -> str:

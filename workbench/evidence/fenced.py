@@ -11,8 +11,7 @@ from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import Cell, chip, stacked
 from workbench.showing.shown import Shown, Tables
-from workbench.sources import part
-from workbench.untrusted import natural, plain
+from workbench.untrusted import natural, part, plain
 
 HOW = "`workbench run --mode fenced --mode fenced_start --mode sanitized ...` looks for accesses beyond a tensor."
 EMPTY = f"No fenced or sanitized trial is stored. {HOW}"
