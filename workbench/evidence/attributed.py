@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.attribution import NOT_KNOWN, Attribution
-from workbench.evidence.facts import few, ids, objects
+from workbench.evidence.facts import few, ids
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import Cell, chip, stacked
 from workbench.showing.shown import Shown
-from workbench.untrusted import MESSAGE, escaped, natural, plain
+from workbench.untrusted import MESSAGE, escaped, natural, objects, plain
 
 HEADS = (
     "kernel", "how it ended", "where it faults", "what flips it", "who could fix it", "seen without", "trials", "ids",

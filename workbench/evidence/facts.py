@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.results import Result, Standing
-from workbench.untrusted import part, plain
+from workbench.untrusted import objects, part, plain
 
 RANKS = ("core dump", "sanitizer", "error text", "blocking launch")  # who names a kernel, the surest first
 SIDES = {"end": "after its end", "start": "before its start"}  # where a fence stands
@@ -103,11 +103,6 @@ def unreached(result: Result) -> list[str]:
     far = part(result.forensic, "fence", "reached")
     met = far.items() if isinstance(far, dict) else ()
     return [f"{plain(name, 60)} not reached" for name, touched in met if touched is False]
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; nothing where something else stands there."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def ids(standings: Iterable[Standing]) -> str:
