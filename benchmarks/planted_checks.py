@@ -1,7 +1,7 @@
 """`workbench check` on each of the wheels of planted_wheels.py: whether it names exactly what was planted. Needs a GPU.
 
-    python benchmarks/planted_checks.py planted/ --wheels wheels/             # all; or with --only slower
-    python benchmarks/planted_checks.py planted/ --results results/planted    # what is stored counts, as for any check
+    python benchmarks/planted_checks.py planted/ --wheels wheels/         # all; or with --only slower
+    python benchmarks/planted_checks.py planted/ --results a/new/folder   # a sitting of its own: what is stored counts
 
 0: all answers are as planted. What `workbench check --json` prints is kept beside the results, a file each.
 Further options are those of `workbench check`.
@@ -42,7 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=words)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", choices=NAMED, help="again for more")
-    parser.add_argument("--results", type=Path, default=Path("results/planted"))
+    parser.add_argument("--results", type=Path, default=Path("results/local/planted"))
     asked, more = parser.parse_known_args()
     asked.results.mkdir(parents=True, exist_ok=True)
     right = [checked(asked.folder, name, asked.results, more) for name in asked.only or NAMED]

@@ -10,7 +10,7 @@ from workbench import campaign
 from workbench.by_mode import by_mode
 from workbench.campaign.same_code import controls, load
 from workbench.campaign.single import Single, singles
-from workbench.results import Result, Results, Trial
+from workbench.results import OUTCOME_OF_REASON, Result, Results, Trial
 
 A, B = "0.6.8.post1", "0.6.11.post1"
 CASE = {"tokens": 8192, "hidden": 2880}
@@ -28,8 +28,6 @@ def ran(
     **facts: Any,
 ) -> Result:
     """One attempt in an environment of a FlashInfer and a copy of triton_kernels."""
-    from workbench.results import OUTCOME_OF_REASON
-
     packages = {"flashinfer-python": version, COPY: copy}
     name = facts.pop("name", f"flashinfer {version} + triton_kernels {copy}")
     inherited = facts.pop("inherited", {"torch": "2.11.0"})
@@ -290,7 +288,7 @@ def test_versions_are_compared_as_tuned_at_set_tactics_and_at_those_both_picked(
     results = of(*untuned, *fixed, *tuning(OLD, 1, 1, 2, 1), *tuning(NEW, 1, 3, 3, 3))
     rows = [row[5:] for row in campaign.equal_tactics(results).rows]
     assert [row[0] for row in rows] == ["as tuned", "by chance: gemm1 Runner 1", "set"]
-    assert rows[0][2].startswith("SAME") or rows[0][2].startswith("AMBIGUOUS")
+    assert rows[0][2].startswith(("SAME", "AMBIGUOUS"))
     assert [row[3] for row in rows] == ["4+4", "3+1", "5+5"]
     assert rows[1][2] == "none"
 

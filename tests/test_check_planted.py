@@ -4,7 +4,6 @@ What is timed sleeps instead of computing: a wait is steady where two cores are 
 50 % of one shape and the margin 15 %; 3 % is proved on a GPU (benchmarks/planted_checks.py), not by a wall clock here.
 """
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -14,10 +13,10 @@ from pathlib import Path
 import made_wheels
 import pytest
 
+from benchmarks import planted_checks, planted_wheels
 from workbench import cli, prebuilt
 
 ZOO = Path(__file__).parent / "kernels"
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 MODULE = """
 import os
 import time
@@ -103,27 +102,19 @@ def test_exactly_what_was_planted_is_named(check, place, planted):
     assert "planted-1.0+base-py3-none-any.whl" in stored and f"{place}/planted-1.0" not in stored
 
 
-def benchmark(name):
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):
     """benchmarks/planted_wheels.py on a wheel like FlashInfer's: versions of their own, and one file that differs."""
-    wheels = benchmark("planted_wheels")
     body = "def trtllm_batch_decode_with_kv_cache(query, bmm1_scale, sinks):\n    if query:\n"
-    body += f"{wheels.HERE}        return f(bmm1_scale=bmm1_scale, sinks=sinks)\n"
+    body += f"{planted_wheels.HERE}        return f(bmm1_scale=bmm1_scale, sinks=sinks)\n"
     text = f"def f(sinks):\n    pass\n\n\n@flashinfer_api\n{body}\n@flashinfer_api\ndef g(sinks):\n    pass\n"
     files = {"flashinfer/decode.py": text, "flashinfer/other.py": "x = 1\n"}
     source = made_wheels.make_wheel(tmp_path, "flashinfer_python", "0.6.11.post1", files)
     module = tmp_path / "ahead" / "sm90a" / "flashinfer-0.6.11.post1" / "xqa" / "xqa.so"
     module.parent.mkdir(parents=True)
     module.write_bytes(b"code")
-    wheels.main(source, tmp_path / "out", tmp_path / "ahead")
+    planted_wheels.main(source, tmp_path / "out", tmp_path / "ahead")
     changed = {}
-    for name in wheels.PLANTED:
+    for name in planted_wheels.PLANTED:
         path = tmp_path / "out" / f"flashinfer_python-0.6.11.post1+{name}-py3-none-any.whl"
         with zipfile.ZipFile(path) as archive:
             changed[name] = archive.read("flashinfer/decode.py").decode()
@@ -138,7 +129,7 @@ def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):
     assert "sinks=sink_logits" in changed["signature"]
     assert changed["slower"].count("query * 1") == 1 and len(set(changed.values())) == len(changed)
     with pytest.raises(ValueError, match="no place for"):
-        wheels.planted(text.replace(wheels.HERE, ""), *wheels.PLANTED["crash"])
+        planted_wheels.planted(text.replace(planted_wheels.HERE, ""), *planted_wheels.PLANTED["crash"])
 
 
 def trial(batch, word, outcome="ok", again=True):
@@ -151,26 +142,24 @@ def answered(answer, *trials):
 
 
 def test_the_gpu_proof_asks_for_what_was_planted_and_no_more(tmp_path):
-    checks = benchmark("planted_checks")
-    same = [trial(case["batch"], "same") for case in checks.CASES]
-    assert checks.as_planted("repack", answered("BUMP", *same))
-    assert not checks.as_planted("repack", answered("NEED DATA", *same[1:], trial(64, "undecided")))
-    assert not checks.as_planted("repack", {"families": []})
+    same = [trial(case["batch"], "same") for case in planted_checks.CASES]
+    assert planted_checks.as_planted("repack", answered("BUMP", *same))
+    assert not planted_checks.as_planted("repack", answered("NEED DATA", *same[1:], trial(64, "undecided")))
+    assert not planted_checks.as_planted("repack", {"families": []})
     slower = trial(64, "slower")
-    assert checks.as_planted("slower", answered("HOLD", slower, *same[1:]))
-    assert not checks.as_planted("slower", answered("HOLD", trial(16, "slower"), *same))
-    assert not checks.as_planted("slower", answered("HOLD", slower, trial(16, "slower")))
-    assert not checks.as_planted("slower", answered("HOLD", trial(64, "slower", again=None)))
-    assert not checks.as_planted("crash", answered("HOLD", trial(1, "broken", "wrong")))
-    batches = {case["batch"] for case in checks.CASES}
-    assert {batch for named in checks.NAMED.values() for batch, _, _ in named} == batches
+    assert planted_checks.as_planted("slower", answered("HOLD", slower, *same[1:]))
+    assert not planted_checks.as_planted("slower", answered("HOLD", trial(16, "slower"), *same))
+    assert not planted_checks.as_planted("slower", answered("HOLD", slower, trial(16, "slower")))
+    assert not planted_checks.as_planted("slower", answered("HOLD", trial(64, "slower", again=None)))
+    assert not planted_checks.as_planted("crash", answered("HOLD", trial(1, "broken", "wrong")))
+    batches = {case["batch"] for case in planted_checks.CASES}
+    assert {batch for named in planted_checks.NAMED.values() for batch, _, _ in named} == batches
 
 
 def test_the_gpu_proof_is_a_check_as_a_user_types_it(tmp_path):
-    checks = benchmark("planted_checks")
     for mark in ("", "+crash"):
         (tmp_path / f"flashinfer_python-0.6.11.post1{mark}-py3-none-any.whl").touch()
-    words = checks.command(tmp_path, "crash", tmp_path / "r", ["--plan-only"])
+    words = planted_checks.command(tmp_path, "crash", tmp_path / "r", ["--plan-only"])
     assert words[1:4] == ["-m", "workbench", "check"] and "--quick" in words
     assert [word.partition("post1")[2] for word in words[4:6]] == [
         "-py3-none-any.whl",

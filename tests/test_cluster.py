@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from test_prebuilding import KERNEL as TWICE
-from test_prebuilding import fake_flashinfer, ninja
+from test_prebuilding import fake_flashinfer, fake_nvcc, ninja
 
 from workbench import cli, cluster, environments, gpus, planning, prebuilt
 from workbench.cluster import local, node, places, preparing, slurm, standing
@@ -143,9 +143,7 @@ def test_modules_are_compiled_ahead_once_a_family_and_its_jobs_find_them(tmp_pat
     monkeypatch.chdir(tmp_path)
     fake_flashinfer(tmp_path / "wheels")
     (tmp_path / "twice.py").write_text(TWICE)
-    (tmp_path / "nvcc").write_text(f"#!/bin/sh\necho '#$ _HERE_={tmp_path}/cuda/bin'\necho 'V13.0.88'\n")
-    (tmp_path / "nvcc").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PATH", str(fake_nvcc(tmp_path).parent), prepend=os.pathsep)
     words = (
         "--kernel-file",
         tmp_path / "twice.py",

@@ -334,15 +334,20 @@ def fake_flashinfer(wheels):
             wheel.writestr(name, text)
 
 
+def fake_nvcc(folder):
+    """Says where its toolkit is, and of which version; it compiles nothing."""
+    file = folder / "nvcc"
+    file.write_text(f"#!/bin/sh\necho '#$ _HERE_={folder}/cuda/bin'\necho 'V13.0.88'\n")
+    file.chmod(0o755)
+    return file
+
+
 @ninja
 @pytest.mark.slow
 def test_the_library_says_what_it_needs_and_a_second_start_makes_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     fake_flashinfer(tmp_path / "wheels")
     (tmp_path / "twice.py").write_text(KERNEL)
-    nvcc = tmp_path / "nvcc"
-    nvcc.write_text(f"#!/bin/sh\necho '#$ _HERE_={tmp_path}/cuda/bin'\necho 'V13.0.88'\n")
-    nvcc.chmod(0o755)
     words = [
         "prebuild",
         "--environment",
@@ -352,7 +357,7 @@ def test_the_library_says_what_it_needs_and_a_second_start_makes_nothing(tmp_pat
         "--kernel-file",
         "twice.py",
     ]
-    words += ["--arch", "9.0a", "--nvcc", str(nvcc), "--output", "m", "--json"]
+    words += ["--arch", "9.0a", "--nvcc", str(fake_nvcc(tmp_path)), "--output", "m", "--json"]
     assert cli.main(words) == 0
     said = capsys.readouterr()
     (made,) = json.loads(said.out)

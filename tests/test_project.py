@@ -44,7 +44,8 @@ def test_the_host_imports_nothing_that_is_measured(module):
 
 SHOWING = (
     "findings", "matrix", "figures", "report", "versions", "sources", "difference", "comparison",
-    "ceilings", "elsewhere", "evidence", "planned", "reported", "stopwatches", "trust",
+    "bisections", "by_mode", "campaign", "ceilings", "elsewhere", "evidence", "planned", "proved", "reported",
+    "stopwatches", "trust", "verdict",
 )  # fmt: skip
 MEASURING = (
     "cluster",

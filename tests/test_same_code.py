@@ -1,17 +1,13 @@
 """Two digests of machine code are equal where the instructions are, and nowhere else."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+from benchmarks import same_code
 from workbench.campaign.same_code import load
 
 ROOT = Path(__file__).parents[1]
-spec = importlib.util.spec_from_file_location("same_code", ROOT / "benchmarks" / "same_code.py")
-assert spec and spec.loader
-same_code = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(same_code)
 
 CODE = """
 Fatbin elf code:

@@ -3,8 +3,9 @@
 import pytest
 
 from benchmarks.truth import __main__ as truth
-from benchmarks.truth import calls, ncu, nvbench, rows
+from benchmarks.truth import calls, cupti, ncu, nvbench, rows, timers
 from benchmarks.truth.joining import NOT_TOLD, joined
+from workbench import stopwatches
 
 HEAD = (
     '"ID","Process ID","Kernel Name","Block Size","Section Name","Metric Name","Metric Unit","Metric Value"'
@@ -84,3 +85,8 @@ def test_the_file_is_written_whatever_the_tools_do(tmp_path, monkeypatch):
 
 def test_a_tool_that_cannot_start_says_why(tmp_path):
     assert "exit 1: " in (why := truth.run("not_there", "", tmp_path, 20)) and "not_there" in why
+
+
+def test_every_timer_that_the_page_explains_is_asked_under_that_name():
+    asked = {name for tool in (timers, cupti, nvbench, ncu) for name in tool.COLUMNS}
+    assert set(stopwatches.READS) <= asked and stopwatches.CLOCK == timers.CLOCK

@@ -1,12 +1,12 @@
 """What bisections found, from files in which `workbench bisect --json` was kept."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.showing.shown import Shown
-from workbench.untrusted import plain
+from workbench.strict_json import object_in
+from workbench.untrusted import items, plain
 
 EMPTY = "No bisection is stored: `workbench bisect --json` prints what is kept here."
 HEADS = ("kernel", "case", "mode", "bad is", "last good", "first bad", "asked")
@@ -14,7 +14,7 @@ HEADS = ("kernel", "case", "mode", "bad is", "last good", "first bad", "asked")
 
 def bisections(folder: str | Path) -> Shown:
     """A row for each file; `cannot tell` where it is between more than two neighbours."""
-    rows = tuple(row for file in sorted(Path(folder).glob("*.json")) if (row := _row(_object(file))))
+    rows = tuple(row for file in sorted(Path(folder).glob("*.json")) if (row := _row(object_in(file))))
     return Shown("Where an outcome or a time changed, by halves", HEADS, rows, EMPTY)
 
 
@@ -24,7 +24,7 @@ def _row(found: Mapping[str, Any]) -> tuple[str, ...]:
     good, bad = (_end(found, *names) for names in (("last_good", "good"), ("first_bad", "bad")))
     case = found.get("case")
     label = ", ".join(f"{name}={value}" for name, value in case.items()) if isinstance(case, dict) else ""
-    left = found.get("problem") or ", ".join(map(str, _list(found.get("unsure"))))
+    left = found.get("problem") or ", ".join(map(str, items(found.get("unsure"))))
     return (
         *(
             plain(each, 200)
@@ -32,7 +32,7 @@ def _row(found: Mapping[str, Any]) -> tuple[str, ...]:
         ),
         good,
         bad + (plain(f"; cannot tell: {left}", 300) if left else ""),
-        "; ".join(_asked(each) for each in _list(found["probes"])),
+        "; ".join(_asked(each) for each in items(found["probes"])),
     )
 
 
@@ -46,15 +46,3 @@ def _end(found: Mapping[str, Any], *names: str) -> str:
 def _asked(probe: Any) -> str:
     each = probe if isinstance(probe, dict) else {}
     return plain(f"{each.get('environment', '-')} {each.get('answer', '')}", 120)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _object(file: Path) -> Mapping[str, Any]:
-    try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}

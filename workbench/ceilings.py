@@ -17,8 +17,7 @@ from workbench.results import Outcome, Result, Results, Standing, Trial
 from workbench.showing.plot import rounded
 from workbench.showing.shown import Shown
 from workbench.showing.timings import LAUNCH_BOUND_US, place
-from workbench.sources import part
-from workbench.untrusted import natural, number, plain
+from workbench.untrusted import natural, number, part, plain
 
 HEADS = (
     "kernel", "case", "mode", "environment", "median_us", "floor_us", "share of nominal floor",

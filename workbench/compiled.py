@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from workbench.untrusted import objects
+
 EMPTY = "EmptyKernel"  # of CUB: its attributes are asked for, and it is never launched
 
 
 def judge(made: Mapping[str, Any], launched: bool = False) -> tuple[str, str]:
     """(reason, detail) from `forensic.compiled` or `forensic.launched`, as a worker told it."""
-    kernels = [each for each in _list(made.get("kernels")) if isinstance(each, dict)]
+    kernels = objects(made.get("kernels"))
     if not kernels:
         return "not_run", "no kernel was compiled; if all were loaded before, run this mode by itself"
     if idle := does_nothing(kernels):
@@ -51,10 +53,6 @@ def _size(kernels: list[dict[str, Any]]) -> str:
     )  # none: the disassembler did not know it
     said += [f"{most['spill_bytes']} bytes spilled"] if most["spill_bytes"] else []
     return f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}; at most {', '.join(said)}"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _number(value: Any) -> int:

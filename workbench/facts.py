@@ -17,7 +17,6 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 NUMBERS = ("untouched", "nonfinite", "tolerance", "median_us", "q1_us", "q3_us", "min_us")
 NUMBERS_OR_NONE = ("error", "total", "host_median_us")
 TEXTS = ("reason", "type", "message", "where")
-LONGEST_STAGE = 40
 
 
 def read(line: bytes) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from workbench.results import AGAINST, OUTCOME_OF_REASON, Outcome, Result, Resul
 from workbench.showing import legend
 from workbench.showing.cells import Cell, links, stacked
 from workbench.showing.shown import Shown
-from workbench.sources import part
-from workbench.untrusted import MESSAGE, escaped, natural, plain, whole
+from workbench.untrusted import MESSAGE, escaped, natural, part, plain, whole
 
 UNTRIED = {Outcome.NOT_RUN, Outcome.NOT_BUILT, Outcome.NOT_EXERCISED}
 ABOUT_TIME = {"slower", "inconclusive"}

@@ -13,6 +13,7 @@ from workbench.reasons.evidence import gather
 from workbench.reasons.faults import FAULTS
 from workbench.reasons.signs import first
 from workbench.results import SANITIZED, Outcome, Result
+from workbench.untrusted import items
 
 FENCED = {"fenced": "end", "fenced_start": "start", "piecewise+fenced": "end"}
 MOST_NARROWED = 8
@@ -58,7 +59,7 @@ def _narrowed(planned: Result, since: Sequence[Result]) -> list[Rerun]:
     if edge is None or not isinstance(fence, dict):
         return []
     tensors = sorted(
-        filter(_is_fenced, _list(fence.get("tensors"))), key=lambda each: (each["gap_bytes"], -each["bytes"])
+        filter(_is_fenced, items(fence.get("tensors"))), key=lambda each: (each["gap_bytes"], -each["bytes"])
     )
     names = list(dict.fromkeys(each["name"] for each in tensors))
     left = len(names) - MOST_NARROWED
@@ -85,14 +86,10 @@ def _is_fenced(tensor: Any) -> bool:
 def only(result: Result) -> list[str]:
     """The tensors that alone were fenced in a narrowed attempt."""
     fence = result.forensic.get("fence")
-    return [str(name) for name in _list(fence.get("only"))] if isinstance(fence, dict) else []
+    return [str(name) for name in items(fence.get("only"))] if isinstance(fence, dict) else []
 
 
 def guilty(attempts: Sequence[Result]) -> list[str]:
     """The tensors that crash the trial when they alone are fenced."""
     crashed = (each for each in attempts if each.rerun == "narrowed" and faulted(each))
     return list(dict.fromkeys(name for each in crashed for name in only(each)))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

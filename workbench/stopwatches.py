@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.showing.shown import Shown
 from workbench.strict_json import object_in
-from workbench.untrusted import number, plain
+from workbench.untrusted import number, objects, plain
 
 Row = dict[str, Any]
 CLOCK = "by the GPU's clock"
@@ -59,7 +59,7 @@ def readers(file: str | Path) -> Shown:
     """Two readers of CUPTI's records: what each says of known lengths, and what it costs host and call."""
     stored = object_in(Path(file))
     clock = {row.get("call"): number(row, CLOCK) for row in _rows(stored)}
-    told = [row for row in _objects(stored, "readers") if row.get("reader")]
+    told = [row for row in objects(stored.get("readers")) if row.get("reader")]
     rows = tuple(
         _reader(name, [row for row in told if row["reader"] == name], clock)
         for name in dict.fromkeys(str(row["reader"]) for row in told)
@@ -102,17 +102,14 @@ def _above(known: Sequence[Row], name: str) -> tuple[str, str]:
     pairs = sorted(_pairs(known, CLOCK, name))
     close = [abs(told / true - 1) <= WITHIN for true, told in pairs]
     first = next((at for at in range(len(close)) if all(close[at:])), None)
-    return _range(
-        [told - true for true, told in pairs], "{:.2f}"
-    ), "-" if first is None else f"{pairs[first][0]:.0f} us"
+    above = _range([told - true for true, told in pairs], "{:.2f}")
+    return above, "-" if first is None else f"{pairs[first][0]:.0f} us"
 
 
 def _ratios(real: Sequence[Row], name: str) -> str:
-    return (
-        "-"
-        if name == OURS
-        else _range([100 * (told / ours - 1) for ours, told in _pairs(real, OURS, name)], "{:+.1f} %")
-    )
+    if name == OURS:
+        return "-"
+    return _range([100 * (told / ours - 1) for ours, told in _pairs(real, OURS, name)], "{:+.1f} %")
 
 
 def _pairs(rows: Iterable[Row], one: str, other: str) -> list[tuple[float, float]]:
@@ -121,9 +118,9 @@ def _pairs(rows: Iterable[Row], one: str, other: str) -> list[tuple[float, float
 
 
 def _range(values: Sequence[float], how: str) -> str:
-    return (
-        " to ".join(dict.fromkeys(how.format(each) for each in (min(values), max(values)))) if values else "-"
-    )
+    if not values:
+        return "-"
+    return " to ".join(dict.fromkeys(how.format(each) for each in (min(values), max(values))))
 
 
 def _why_not(rows: Sequence[Row]) -> Iterable[str]:
@@ -142,9 +139,4 @@ def _us(value: float | None) -> str:
 
 
 def _rows(stored: Row) -> list[Row]:
-    return _objects(stored, "rows")
-
-
-def _objects(stored: Row, name: str) -> list[Row]:
-    rows = stored.get(name)
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return objects(stored.get("rows"))

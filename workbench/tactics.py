@@ -1,9 +1,15 @@
-"""What an autotuner chose in an attempt, as it stands in every row of tuned times."""
+"""What an autotuner chose in an attempt, as it stands in every row of tuned times; and which modes let it choose."""
 
 from workbench.results import Result
 from workbench.untrusted import plain
 
+TUNED = "+tuned"  # behind the name of a mode: graph+tuned
 LONGEST = 120  # characters; what was chosen is a text from another environment
+
+
+def is_tuned(mode: str) -> bool:
+    """Whether each process chose its tactic anew."""
+    return mode.endswith(TUNED)
 
 
 def tactic(result: Result) -> str:

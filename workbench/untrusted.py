@@ -81,6 +81,16 @@ def part(facts: Any, *names: str) -> Any:
     return facts
 
 
+def items(value: Any) -> list[Any]:
+    """What is in a list; nothing where something else stands there."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects in a list; nothing where something else stands there."""
+    return [each for each in items(value) if isinstance(each, dict)]
+
+
 def natural(text: object) -> tuple[tuple[int, float, str], ...]:
     """A key that sorts `0.6.8` before `0.6.11`."""
     parts = re.split(r"(\d+)", str(text)[:NAME])

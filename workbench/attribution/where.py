@@ -5,6 +5,7 @@ from typing import Any
 
 from workbench import reruns
 from workbench.results import Result
+from workbench.untrusted import items, objects, part
 
 NOT_KNOWN = "not known"
 NAMESPACES = {"at::": "torch", "c10::": "torch", "flashinfer::": "flashinfer-python"}
@@ -29,7 +30,7 @@ def where(own: Sequence[Result]) -> Part:
     found = {name: fault[name] for name in KEPT if name in fault}
     if "package" not in found and (package := _by_namespace(str(fault["kernel"]))):
         found |= {"package": package, "package_by": "the kernel's namespace"}
-    elif "package" not in found and len(_list(fault.get("modules"))) == 1:
+    elif "package" not in found and len(items(fault.get("modules"))) == 1:
         found |= {"package": "flashinfer-python", "package_by": "the JIT module that the call used"}
     if tensors := _tensors(own):
         found["tensors"] = tensors
@@ -47,11 +48,5 @@ def _tensors(own: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys([*beside, *reruns.guilty(own)]))
 
 
-def findings(result: Result) -> list[Mapping[str, Any]]:
-    report = result.forensic.get("sanitizer")
-    found = report.get("findings") if isinstance(report, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def findings(result: Result) -> Sequence[Mapping[str, Any]]:
+    return objects(part(result.forensic, "sanitizer", "findings"))

@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from workbench.campaign.single import LEVEL, Single, fails, singles
-from workbench.evidence.facts import MOST_IDS
+from workbench.evidence.facts import few
 from workbench.results import Results
 from workbench.showing.shown import Shown, Tables
 from workbench.untrusted import plain
@@ -70,6 +70,4 @@ def _differ(single: Single) -> int:
 def evidence(single: Single) -> str:
     """The trials of the pairs that say most: those that differ first, then those that fail."""
     told = sorted(single.pairs, key=lambda pair: (fails(pair)[0] == fails(pair)[1], -sum(fails(pair))))
-    ids = list(dict.fromkeys(point.trial.id for pair in told for point in pair))
-    more = f" and {len(ids) - MOST_IDS} more" if len(ids) > MOST_IDS else ""
-    return ", ".join(ids[:MOST_IDS]) + more
+    return few(list(dict.fromkeys(point.trial.id for pair in told for point in pair)))

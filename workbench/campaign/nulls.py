@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from workbench.campaign.same_code import controls, load
-from workbench.evidence.facts import MOST_IDS
+from workbench.evidence.facts import few
 from workbench.results import Results
 from workbench.showing.shown import Shown, Tables
 from workbench.untrusted import plain
@@ -79,6 +79,5 @@ def _alarms(control: Control) -> tuple[str, ...]:
     words = Counter(str(pair.word) for pair in control.pairs)
     said = ", ".join(f"{count} {word}" for word, count in words.most_common())
     alarms = [pair.trial.id for pair in control.of(ALARMS)]
-    more = f" and {len(alarms) - MOST_IDS} more" if len(alarms) > MOST_IDS else ""
     named = plain(control.kernel), " | ".join(map(plain, control.names)), str(len(control.pairs))
-    return *named, said, str(len(alarms)), ", ".join(alarms[:MOST_IDS]) + more
+    return *named, said, str(len(alarms)), few(alarms)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from workbench.results import Outcome, Result, Results
+from workbench.results import Outcome, Result, Results, Trial
 from workbench.showing.shown import Shown
 from workbench.strict_json import read_json
 from workbench.untrusted import plain
@@ -51,8 +51,6 @@ def _row(step: dict[str, Any], known: dict[tuple[str, ...], list[Result]]) -> tu
 
 
 def _key(trial: dict[str, Any]) -> tuple[str, ...]:
-    from workbench.results import Trial
-
     asked = Trial(trial["kernel"], trial["case"], trial["mode"], trial["environment"], "")
     return asked.kernel, asked.case_text, asked.mode, asked.environment
 

@@ -12,9 +12,8 @@ from typing import Any
 from workbench.comparison.sides import Question, question
 from workbench.reported import versions_in
 from workbench.results import Result, Results
-from workbench.sources import part
 from workbench.strict_json import read_json
-from workbench.untrusted import natural
+from workbench.untrusted import natural, part
 
 Code = tuple[str, ...]
 """Package, digest, and all that lies beneath by its version: equal where the same code runs on the same libraries."""

@@ -1,9 +1,9 @@
 """What stored results say of a function on a GPU."""
 
 from collections import Counter
-from typing import Any
 
 from workbench.results import Outcome, Result, Results
+from workbench.untrusted import part
 
 BAD = {Outcome.WRONG, Outcome.IMPLAUSIBLE, Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED, Outcome.UNSUPPORTED}
 
@@ -23,13 +23,6 @@ def measured(results: Results, function: str, sm: int, version: str) -> tuple[st
     ran: set[Outcome] = set(counts) - {Outcome.NOT_RUN}
     text = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
     return (f"measured on {', '.join(sorted(cards))}: {text}" if text else "not measured"), ran
-
-
-def part(facts: Any, *names: str) -> Any:
-    """A value inside nested objects, or None where something else stands in the way."""
-    for name in names:
-        facts = facts.get(name) if isinstance(facts, dict) else None
-    return facts
 
 
 def _is_of(result: Result, function: str, version: str) -> bool:

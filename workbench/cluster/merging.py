@@ -9,6 +9,7 @@ from typing import Any
 from workbench.records import slug
 from workbench.results import Result
 from workbench.store import load, save_all
+from workbench.untrusted import part
 
 Identity = tuple[Any, ...]
 
@@ -64,8 +65,7 @@ def place(result: Result, card: str) -> Path:
 
 
 def _card(result: Result) -> str:
-    gpu = result.provenance.get("gpu", {})
-    return str(gpu.get("uuid_hash") or "") if isinstance(gpu, dict) else ""
+    return str(part(result.provenance, "gpu", "uuid_hash") or "")
 
 
 def _check(folder: Path, into: Path) -> None:

@@ -53,8 +53,9 @@ def _prepare(block: Block, options: argparse.Namespace, environment: Environment
 def _compile(block: Block, options: argparse.Namespace, built: Built) -> None:
     """The modules that FlashInfer would compile on the node; those of hours only where --build asks for them."""
     most = None if options.build else LARGE_SOURCES
-    asked = prebuild.parsed("--arch", block.arch, "--output", str(MODULES), "--environment", "")
-    asked.wheels, toolkit = options.wheels, prebuilding.find()
+    words = ("--environment", built.environment.name, "--arch", block.arch, "--output", str(MODULES))
+    asked, toolkit = prebuild.parsed(*words), prebuilding.find()
+    asked.wheels = options.wheels
     for kernel in command._kernels(options):
         if not kernel.on_cpu:
             with _told(f"{kernel.name} in {built.environment.name}"):

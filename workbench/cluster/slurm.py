@@ -11,8 +11,6 @@ from pathlib import Path
 from .places import Place
 
 ASK_LIMIT_S = 60
-ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
-         "REVOKED", "TIMEOUT")  # fmt: skip
 NEVER = ("BadConstraints", "DependencyNeverSatisfied", "PartitionTimeLimit", "PartitionNodeLimit", "InvalidAccount",
          "InvalidQOS", "JobHoldMaxRequeue")  # fmt: skip
 """Why a job waits that will never start."""

@@ -70,7 +70,7 @@ class Submission:
         return f"{self.id}-{block.name}"
 
     def mark(self, what: str, block: str) -> Path:
-        """The file that says that a block has `started` or `ended`."""
+        """The file that says that a block has `started`, `ended` or `failed`."""
         return self.folder / f"{block}.{what}.json"
 
     def ended(self, block: Block) -> dict[str, Any]:

@@ -1,16 +1,15 @@
 """Check a candidate against a baseline: read both, measure what is missing, run regressions again, say the verdict."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.commands import _verdict
+from workbench.commands import _check_plan, _verdict
 from workbench.commands import run as run_command
-from workbench.commands._shared import FINE, load_results
+from workbench.commands._shared import load_results
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -68,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
 
     asked, kernels = _asked(options)
     if options.plan_only:
-        _exist(asked)
-        return _show_plan(asked, checking.stored(asked, _stored(options)), options)
+        _check_plan.exist(asked, _aside)
+        return _check_plan.show(asked, checking.stored(asked, _stored(options)), options)
     asked, reading = _read(asked, [each.module.API for each in kernels])
 
     def judged() -> Any:
@@ -152,67 +151,6 @@ def _read(asked: Any, apis: Sequence[str]) -> tuple[Any, Any]:
     if unread:
         return asked, checking.Reading(unread=tuple(unread))
     return asked, checking.examine(built[asked.baseline.name], built[asked.candidate.name], apis)
-
-
-def _exist(asked: Any) -> None:
-    """Raises ValueError where one of the two names a release that there is not."""
-    from workbench import environments
-
-    python = ".".join(map(str, sys.version_info[:2]))
-    for each in (asked.baseline, asked.candidate):
-        try:
-            lacking = environments.absent(each, python, asked.options.wheels)
-        except environments.BuildError as problem:
-            _aside(f"whether there is {each.name} is not known: {problem}")
-            continue
-        if lacking:
-            place = asked.options.wheels or "the package index"
-            raise ValueError(f"there is no {lacking[0]} in {place} for Python {python}")
-
-
-def _show_plan(asked: Any, stored: Any, options: argparse.Namespace) -> int:
-    """Nothing is built for it, so what is stored may be of other contents than will be found."""
-    from workbench import checking
-
-    todo = checking.open_pairs(asked, stored)
-    seconds, unknown = checking.estimate(asked, todo, stored)
-    plan = {
-        "baseline": asked.baseline.name,
-        "candidate": asked.candidate.name,
-        "trials": len(asked.planned) // 2,
-        "open": len(todo) // 2,
-        "processes": asked.generations,
-        "seconds": round(seconds),
-        "of_unknown_time": unknown // 2,
-        "site": options.site,
-    }
-    print(json.dumps(plan, indent=1) if options.json else _plan_text(plan))
-    return FINE
-
-
-def _plan_text(plan: dict[str, Any]) -> str:
-    measured = (
-        f"{plan['open']} of {plan['trials']} trials are open; both sides by turns, {plan['processes']} processes each"
-        if plan["trials"]
-        else "nothing: no GPU here, and no kernel that runs on the CPU; the verdict is from stored results"
-    )
-    known = plan["open"] - plan["of_unknown_time"]
-    unknown = f"; nothing is stored of {plan['of_unknown_time']} of them" if plan["of_unknown_time"] else ""
-    took = (
-        f"{plan['seconds']} s by what is stored{unknown}" if known else "not known: nothing is stored of them"
-    )
-    lines = [
-        f"build and read  {plan['baseline']}",
-        f"                {plan['candidate']}",
-        f"measure         {measured}",
-        f"time            {took}" if plan["open"] else "",
-        "again           what is too close to call, with up to three times the processes"
-        if plan["open"]
-        else "",
-        "again           each regression, before it is called one",
-        f"then            the verdict{', and pages in ' + plan['site'] if plan['site'] else ''}",
-    ]
-    return "\n".join(filter(None, lines))
 
 
 def _pages(found: Any, options: argparse.Namespace) -> None:

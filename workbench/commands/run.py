@@ -136,7 +136,6 @@ def run(options: argparse.Namespace) -> int:
     from workbench import gpus, planning, runner
 
     options = asked(options)
-
     made, modes = _options(options), _modes(options)
     gpu = None if options.sm else gpus.here(options.gpu)
     kernels, environments = _kernels(options), _environments(options)

@@ -92,7 +92,8 @@ def _submission(options: argparse.Namespace, places: list[Any], name: str) -> An
 
     if options.sm:
         raise ValueError("--sm compiles for a family and needs no GPU: `workbench run --sm` does it here")
-    asked = {each: value for each, value in vars(options).items() if each in command.defaults_of_run()}
+    defaults = command.defaults_of_run()
+    asked = {each: value for each, value in vars(options).items() if each in defaults}
     command._options(options)  # a mistake is told now, and not by a job
     if (options.trials_per_job or 1) < 1:
         raise ValueError("--trials-per-job is a number of trials, at least 1")
@@ -127,10 +128,11 @@ def _show(submission: Any, places: list[Any], as_json: bool) -> int:
 
 
 def _says(submission: Any) -> str:
+    from workbench.cluster.submission import PAGES
+
     count = sum(block.name not in submission.refused for block in submission.blocks)
-    pages = (
-        f", then pages in {submission.site}" if submission.site and "pages" not in submission.refused else ""
-    )
+    made = submission.site and PAGES not in submission.refused
+    pages = f", then pages in {submission.site}" if made else ""
     return f"submission {submission.id}: {count} blocks{pages}; see `workbench status {submission.id}`"
 
 

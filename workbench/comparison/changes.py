@@ -36,6 +36,16 @@ class Change:
     p: float | None
     tuned: Tunings = ((), ())
 
+    @property
+    def percent(self) -> str:
+        """`+2.8% [+1.4%, +4.2%]`, without the bounds where they are not known."""
+        if self.ratio is None:
+            return "no ratio"
+        said = f"{self.ratio - 1:+.1%}"
+        if self.low is None or self.high is None:
+            return said
+        return f"{said} [{self.low - 1:+.1%}, {self.high - 1:+.1%}]"
+
 
 @dataclass(frozen=True)
 class Changes:

@@ -16,6 +16,7 @@ from workbench.comparison.rules import (
 )
 from workbench.comparison.sides import Gathered, Place, Question
 from workbench.results import device
+from workbench.tactics import is_tuned
 
 
 def refusals(before: Gathered, after: Gathered, at: Place) -> list[str]:
@@ -108,15 +109,10 @@ def by_host(timed: Gathered, others: dict[Question, Gathered], asked: Question) 
         each.time_us
         for (a_kernel, a_case, a_mode, a_gpu), each in others.items()
         if (a_kernel, a_case, a_gpu) == (kernel, case, gpu)
-        and tactic(a_mode) == tactic(mode)
+        and is_tuned(a_mode) == is_tuned(mode)
         and each.time_us
         and not each.said("timer") & set(HOST_TIMERS)
     ]
     if device_us:
         return time_us > GRAPH_WITHIN * min(device_us)
     return time_us < HOST_FREE_US
-
-
-def tactic(mode: str) -> str:
-    """What is behind the plus of `graph+tuned`: each process chose it anew; "" is the library's default."""
-    return mode.partition("+")[2]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from workbench.comparison.changes import Change, Changes
-from workbench.comparison.checks import apart, by_host, notes, obstacles, refusals, tactic
+from workbench.comparison.checks import apart, by_host, notes, obstacles, refusals
 from workbench.comparison.estimate import Estimate, estimate, holm, more_needed
 from workbench.comparison.floor import ByPlace, Floors, by_place, floors
 from workbench.comparison.rules import (
@@ -21,6 +21,7 @@ from workbench.comparison.rules import (
 from workbench.comparison.sides import BySide, Gathered, Place, Question, Side, gathered, resolved
 from workbench.results import Results
 from workbench.showing.timings import place as order
+from workbench.tactics import is_tuned
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _draft(before: Gathered, after: Gathered, at: Place, rule: Rule, floor: floa
     )  # fmt: skip
     if refused:
         return _Draft(change)
-    anew = bool(tactic(change.trial.mode))
+    anew = is_tuned(change.trial.mode)
     fewest = max(rule.fewest, CHOSEN_ANEW_FEWEST) if anew else rule.fewest
     assumed = None if anew else rule.assumed_spread
     found = estimate(before.processes, after.processes, IN_SEQUENCE not in said, assumed, fewest)

@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from workbench.comparison.tunings import Tuning, tunings
 from workbench.results import Outcome, Result, Results, Trial, device
-from workbench.untrusted import natural, number
+from workbench.untrusted import natural, number, part
 
 Question = tuple[str, str, str, str]
 """Kernel, case as JSON, mode, GPU: a trial without its environment."""
@@ -55,8 +55,7 @@ def question(trial: Trial) -> Question:
 
 
 def place(result: Result) -> Place:
-    gpu = result.provenance.get("gpu")
-    card = str(gpu.get("uuid_hash") or "") if isinstance(gpu, dict) else ""
+    card = str(part(result.provenance, "gpu", "uuid_hash") or "")
     return result.run, card if device(result.trial.gpu) == "gpu" else result.trial.gpu
 
 

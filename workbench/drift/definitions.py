@@ -43,16 +43,6 @@ class Definition:
         return isinstance(self.value, LocalClass)
 
 
-MODULE_ATTRIBUTES = {
-    "__file__",
-    "__path__",
-    "__name__",
-    "__doc__",
-    "__spec__",
-    "__dict__",
-    "__package__",
-    "__loader__",
-}
 Found = tuple[Definition, ...] | Absent | Opaque
 
 

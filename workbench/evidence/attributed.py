@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.attribution import NOT_KNOWN, Attribution
-from workbench.evidence.facts import MOST_IDS, ids, objects
+from workbench.evidence.facts import few, ids
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import Cell, chip, stacked
 from workbench.showing.shown import Shown
-from workbench.untrusted import MESSAGE, escaped, natural, plain
+from workbench.untrusted import MESSAGE, escaped, natural, objects, plain
 
 HEADS = (
     "kernel", "how it ended", "where it faults", "what flips it", "who could fix it", "seen without", "trials", "ids",
@@ -99,5 +99,4 @@ def _value(value: Any) -> str:
 
 def _few(trials: Any) -> str:
     known = [plain(each, 20) for each in trials] if isinstance(trials, list) else [plain(trials, MESSAGE)]
-    more = f" and {len(known) - MOST_IDS} more" if len(known) > MOST_IDS else ""
-    return ", ".join(known[:MOST_IDS]) + more
+    return few(known)

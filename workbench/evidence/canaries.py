@@ -4,8 +4,7 @@ from workbench.evidence.facts import ids
 from workbench.results import Outcome, Result, Results, Standing
 from workbench.showing.legend import gpu
 from workbench.showing.shown import Shown
-from workbench.sources import part
-from workbench.untrusted import MESSAGE, plain
+from workbench.untrusted import MESSAGE, part, plain
 
 SAID = "GPU is not used any more"  # what the runner writes of each trial that it then leaves out
 EMPTY = (

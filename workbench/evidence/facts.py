@@ -1,12 +1,11 @@
 """What a forensic attempt told, read with care: a fence, findings of a sanitizer, a fault and who named its kernel."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.results import Result, Standing
-from workbench.sources import part
-from workbench.untrusted import plain
+from workbench.untrusted import objects, part, plain
 
 RANKS = ("core dump", "sanitizer", "error text", "blocking launch")  # who names a kernel, the surest first
 SIDES = {"end": "after its end", "start": "before its start"}  # where a fence stands
@@ -106,16 +105,15 @@ def unreached(result: Result) -> list[str]:
     return [f"{plain(name, 60)} not reached" for name, touched in met if touched is False]
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; nothing where something else stands there."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
 def ids(standings: Iterable[Standing]) -> str:
     """By which trials a row can be found again; `and 7 more` for the rest."""
-    found = [each.result.trial.id for each in standings]
-    more = f" and {len(found) - MOST_IDS} more" if len(found) > MOST_IDS else ""
-    return ", ".join(found[:MOST_IDS]) + more
+    return few([each.result.trial.id for each in standings])
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - MOST_IDS} more" if len(names) > MOST_IDS else ""
+    return ", ".join(names[:MOST_IDS]) + more
 
 
 def _text(facts: dict[str, Any], name: str) -> str:

@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from workbench.evidence.facts import Touch, ids, not_fenced, objects, unreached
+from workbench.evidence.facts import Touch, ids, not_fenced, unreached
 from workbench.evidence.probe import Probe, probes
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
 from workbench.showing.cells import Cell, chip, stacked
 from workbench.showing.shown import Shown, Tables
-from workbench.sources import part
-from workbench.untrusted import natural, plain
+from workbench.untrusted import natural, objects, part, plain
 
 HOW = "`workbench run --mode fenced --mode fenced_start --mode sanitized ...` looks for accesses beyond a tensor."
 EMPTY = f"No fenced or sanitized trial is stored. {HOW}"

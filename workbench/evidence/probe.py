@@ -8,7 +8,7 @@ from functools import cached_property
 from workbench.evidence.facts import Fault, Touch, edge, fault, findings, not_fenced, only
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Standing, Trial
 
-NARROWED, LOCATED = "narrowed", "located"
+NARROWED = "narrowed"
 
 
 @dataclass(frozen=True)

@@ -145,43 +145,28 @@ def _grouped(some: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
 
 def _beside(verdict: Verdict) -> Iterator[Part]:
     """Has no vote."""
-    _, rows = beside.locks(verdict)
-    if rows:
-        shown = tuple(
-            (plain(row.package), row.before or "-", row.after or "-", str(row.kind), row.where)
-            for row in rows
-        )
-        yield Part(
-            "1 package differs" if len(rows) == 1 else f"{len(rows)} packages differ",
-            (),
-            ("package", "baseline", "candidate", "kind", "where"),
-            shown,
-            folded=True,
-        )
-    if found := beside.signatures(verdict):
-        yield Part(
-            f"Called functions that have other parameters: {len(found)}",
-            (),
-            ("function", "baseline", "candidate"),
-            tuple(found),
-            folded=True,
-        )
-    if hidden := beside.latent(verdict):
-        heads = ("kernel", "case", "mode", "GPU", "baseline", "candidate")
-        yield Part(
-            f"Latent faults, found under a guard; they have no vote: {len(hidden)}",
-            (),
-            heads,
-            tuple(hidden),
-            folded=True,
-        )
-    if told := beside.reported(verdict):
-        yield Part(
-            f"Reports of others that may apply; they have no vote: {len(told)}",
-            (),
-            ("of", "report"),
-            tuple((side, plain(text, WHAT)) for side, text in told),
-            folded=True,
-        )
+    for title, heads, rows in _tables(verdict):
+        if rows:
+            yield Part(title, (), heads, tuple(rows), folded=True)
     if compiled := beside.compiled(verdict):
         yield Part("Compiled and never run; has no vote", (compiled,), folded=True)
+
+
+def _tables(verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]]:
+    """Title, heads and rows, also where there are none."""
+    sides = ("baseline", "candidate")
+    _, packages = beside.locks(verdict)
+    yield (
+        "1 package differs" if len(packages) == 1 else f"{len(packages)} packages differ",
+        ("package", *sides, "kind", "where"),
+        [
+            (plain(row.package), row.before or "-", row.after or "-", str(row.kind), row.where)
+            for row in packages
+        ],
+    )
+    called, latent = beside.signatures(verdict), beside.latent(verdict)
+    yield f"Called functions that have other parameters: {len(called)}", ("function", *sides), called
+    where = ("kernel", "case", "mode", "GPU")
+    yield f"Latent faults, found under a guard; they have no vote: {len(latent)}", (*where, *sides), latent
+    told = [(side, plain(text, WHAT)) for side, text in beside.reported(verdict)]
+    yield f"Reports of others that may apply; they have no vote: {len(told)}", ("of", "report"), told

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from workbench.comparison.sides import Question, question
+from workbench.planned import by_turns
 from workbench.results import Result, Results
 from workbench.showing.tables import block, prose
 from workbench.showing.told import telling
@@ -64,7 +65,7 @@ def two_of(results: Results, baseline: str = "", candidate: str = "") -> tuple[s
     if all(given):
         return given[0], given[1]
     wanted = set(filter(None, given))
-    near = _nearest(_asked(filter(_by_turns, results)), wanted) or _nearest(_asked(results), wanted)
+    near = _nearest(_asked(by_turns(results)), wanted) or _nearest(_asked(results), wanted)
     if near is None:
         raise ValueError(
             "a verdict takes two environments; `workbench check BASELINE CANDIDATE` measures them"
@@ -72,10 +73,6 @@ def two_of(results: Results, baseline: str = "", candidate: str = "") -> tuple[s
     first, last = near
     turned = given[0] == last or given[1] == first
     return (last, first) if turned else (first, last)
-
-
-def _by_turns(result: Result) -> bool:
-    return result.generation > 0
 
 
 def _nearest(asked: Mapping[str, set[Question]], wanted: set[str]) -> tuple[str, str] | None:

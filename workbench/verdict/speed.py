@@ -79,14 +79,8 @@ def _speed(change: Change, policy: Policy) -> Speed:
 
 
 def _shown(change: Change) -> str:
-    if change.ratio is None:
-        return "no ratio"
-    bounds = (
-        ""
-        if change.low is None or change.high is None
-        else f" [{change.low - 1:+.1%}, {change.high - 1:+.1%}]"
-    )
-    return f"{change.ratio - 1:+.1%}{bounds}, n={change.processes[0]}+{change.processes[1]}"
+    n = "" if change.ratio is None else ", n={}+{}".format(*change.processes)
+    return change.percent + n
 
 
 def _reason(change: Change) -> str:
