@@ -262,7 +262,7 @@ def tuning(environment: str, *tactics: int) -> list[Result]:
     return [
         attempt(
             environment, time_us, place, mode="graph+tuned", kernel="cutlass_moe",
-            time={"tuning": {"chosen": {"gemm1": f"Runner {tactic}"}}},
+            time={"tuning": {"chosen": {"gemm1": f"Runner {tactic}"}, "failed": 0}},
         )
         for place, (tactic, time_us) in enumerate(zip(tactics, STEADY, strict=False), start=1)
     ]  # fmt: skip
@@ -272,7 +272,7 @@ def test_every_tuned_row_has_its_tactics_and_its_default():
     default = attempt(OLD, 330.0, 1, kernel="cutlass_moe")
     (row,) = campaign.tuned(of(default, *tuning(OLD, 1, 1, 2, 1))).rows
     assert row[4].startswith("4 tunings, 0.2% apart: gemm1 Runner 1 (3, 100 us)")
-    assert row[5] == "330 us, n=1"
+    assert row[5:7] == ("330 us, n=1", "compiled whole; 0 tries failed")
     assert campaign.tuned(of(*tuning(NEW, 7))).rows[0][5] == "not run"
     assert campaign.tuned(of(default)).rows == ()
 

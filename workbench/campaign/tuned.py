@@ -8,11 +8,15 @@ from workbench.comparison.sides import Gathered, Side, gathered
 from workbench.results import Results
 from workbench.showing.shown import Shown
 from workbench.tactics import TUNED
-from workbench.untrusted import natural, plain
+from workbench.untrusted import natural, part, plain
 
-HEADS = ("kernel", "case", "mode", "environment", "tunings", "default", "run")
+HEADS = ("kernel", "case", "mode", "environment", "tunings", "default", "module", "run")
 EMPTY = "No tuned trial is stored. `workbench run --interleave --generations 4 --mode graph+tuned` makes four a side."
-NOTE = "Each process tunes anew. The default is the same call without tuning, in the same run."
+NOTE = (
+    "Each process tunes anew. The default is the same call without tuning, in the same run. A tactic whose template "
+    "a trimmed module lacks ends the process that tries it: tunings that came to their end without a failed try had "
+    "the library's whole list."
+)
 
 
 def tuned(results: Results) -> Shown:
@@ -36,8 +40,17 @@ def _rows(results: Results, side: Side) -> Iterator[tuple[str, ...]]:
                 untuned = by_question.get((kernel, case, mode.removesuffix(TUNED), gpu), {}).get(place)
                 yield (
                     plain(kernel), plain(each.attempts[0].trial.label, 300), plain(mode), plain(side.label),
-                    tuned_side(each.tunings), _default(untuned), plain(place[0]),
+                    tuned_side(each.tunings), _default(untuned), _module(each), plain(place[0]),
                 )  # fmt: skip
+
+
+def _module(side: Gathered) -> str:
+    """What the module was made of, and how many tries of a tactic failed while it was tuned."""
+    marks = sorted({mark for each in side.timed for mark in each.marks if "built ahead" in mark})
+    failed = [part(each.time, "tuning", "failed") for each in side.timed]
+    known = [count for count in failed if isinstance(count, int)]
+    tries = f"{sum(known)} tries failed" if known else "failed tries not told"
+    return plain("; ".join([*(marks or ["compiled whole"]), tries]), 200)
 
 
 def _default(untuned: Gathered | None) -> str:
