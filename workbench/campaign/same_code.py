@@ -4,7 +4,7 @@ A comparison of two of them is a null control: whatever it finds is a false alar
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,14 @@ class Group:
         )
 
 
+@dataclass
+class Ran:
+    """The attempts of one environment at one trial, and the codes that they ran."""
+
+    attempts: list[Result] = field(default_factory=list)
+    codes: set[Code] = field(default_factory=set)
+
+
 def load(file: Path | str) -> list[Group]:
     """Nothing where there is no such file. Raises ValueError for one of another kind."""
     if not Path(file).is_file():
@@ -54,24 +62,24 @@ def load(file: Path | str) -> list[Group]:
 
 def controls(results: Results, groups: list[Group]) -> Iterator[tuple[str, tuple[str, str], Results]]:
     """Kernel, two environments, and the attempts of both at trials for which both run the same code."""
-    asked: dict[str, dict[Question, dict[str, list[Result]]]] = {}
+    asked: dict[str, dict[Question, dict[str, Ran]]] = {}
     for result in results:
-        if _code(result, groups):
-            of_kernel = asked.setdefault(result.trial.kernel, {})
-            of_kernel.setdefault(question(result.trial), {}).setdefault(result.trial.environment, []).append(
-                result
-            )
+        if code := _code(result, groups):
+            sides = asked.setdefault(result.trial.kernel, {}).setdefault(question(result.trial), {})
+            ran = sides.setdefault(result.trial.environment, Ran())
+            ran.attempts.append(result)
+            ran.codes.add(code)
     for kernel, questions in sorted(asked.items(), key=lambda item: natural(item[0])):
         names = sorted({name for each in questions.values() for name in each}, key=natural)
         for pair in combinations(names, 2):
-            if shared := [each for sides in questions.values() for each in _shared(sides, pair, groups)]:
+            if shared := [each for sides in questions.values() for each in _shared(sides, pair)]:
                 yield kernel, pair, Results(tuple(shared))
 
 
-def _shared(sides: dict[str, list[Result]], pair: tuple[str, str], groups: list[Group]) -> list[Result]:
-    both = [sides.get(name, []) for name in pair]
-    codes = [{_code(each, groups) for each in side} for side in both]
-    return [*both[0], *both[1]] if codes[0] == codes[1] and len(codes[0]) == 1 else []
+def _shared(sides: dict[str, Ran], pair: tuple[str, str]) -> list[Result]:
+    before, after = (sides.get(name, Ran()) for name in pair)
+    same = before.codes == after.codes and len(before.codes) == 1
+    return [*before.attempts, *after.attempts] if same else []
 
 
 def _code(result: Result, groups: list[Group]) -> Code | None:
