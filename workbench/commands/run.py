@@ -54,6 +54,13 @@ def arguments(parser: argparse.ArgumentParser, without: Collection[str] = ()) ->
         metavar="FILE",
         help="shapes of your own: a JSON list of objects for every kernel, or an object of such lists by kernel",
     )
+    _where(add)
+    _calls(add)
+    _how(add)
+
+
+def _where(add: Any) -> None:
+    """What runs them, and where its packages and modules come from."""
     add(
         "--environment",
         action="append",
@@ -72,8 +79,6 @@ def arguments(parser: argparse.ArgumentParser, without: Collection[str] = ()) ->
     )
     add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
     add("--no-build", action="store_true", help="compile no module of FlashInfer; as for every --bundle")
-    _calls(add)
-    _how(add)
 
 
 def _calls(add: Any) -> None:
