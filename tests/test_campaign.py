@@ -352,3 +352,22 @@ def test_without_results_each_part_says_how_to_get_some(same):
     ):  # fmt: skip
         assert "workbench run" in repr(shown)
     assert "is stored" in repr(campaign.equal_tactics(Results()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", '[{"step": "a", "tri', '[{"step": "a", "trials": 5}]', '[{"step": "a", "trials": [{}]}]', "NaN"],
+)
+def test_a_plan_that_is_torn_or_of_another_kind_is_named(tmp_path, text):
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(ValueError, match=r"plan\.json is"):
+        campaign.not_run(Results(), tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["[", '[{"package": "p", "kernels": ["k"], "where": {}, "code": {"1": [1]}}]', "[1]"]
+)
+def test_codes_that_are_torn_or_no_text_are_named(tmp_path, text):
+    (tmp_path / "codes.json").write_text(text)
+    with pytest.raises(ValueError, match=r"codes\.json is"):
+        campaign.nulls(Results(), tmp_path / "codes.json")

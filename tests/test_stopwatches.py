@@ -62,3 +62,9 @@ def test_a_file_that_is_not_that_shows_nothing_and_says_how_to_get_one(tmp_path,
             stopwatches.off(file)
         )
     assert stopwatches.off(file)._repr_html_()
+
+
+def test_a_call_that_is_no_text_is_no_error(tmp_path):
+    file = tmp_path / "truth.json"
+    file.write_text('{"rows": [{"call": [1]}], "readers": [{"reader": "x", "call": [1]}]}')
+    assert len(stopwatches.readers(file).rows) == 1

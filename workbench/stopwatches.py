@@ -58,7 +58,7 @@ def off(file: str | Path) -> Shown:
 def readers(file: str | Path) -> Shown:
     """Two readers of CUPTI's records: what each says of known lengths, and what it costs host and call."""
     stored = object_in(Path(file))
-    clock = {row.get("call"): number(row, CLOCK) for row in _rows(stored)}
+    clock = {str(row.get("call")): number(row, CLOCK) for row in _rows(stored)}
     told = [row for row in objects(stored.get("readers")) if row.get("reader")]
     rows = tuple(
         _reader(name, [row for row in told if row["reader"] == name], clock)
@@ -85,7 +85,7 @@ def _reader(name: str, told: Sequence[Row], clock: dict[Any, float | None]) -> t
     above = [
         span - known
         for row in calls
-        if (span := number(row, "span_us")) is not None and (known := clock.get(row["call"]))
+        if (span := number(row, "span_us")) is not None and (known := clock.get(str(row["call"])))
     ]
     moved = [after - before for before, after in _pairs(calls, "events_us", "events_us_recorded")]
     host = list(zip(*_pairs(calls, "ms_a_sample", "ms_a_sample_recorded"), strict=True)) or [(), ()]

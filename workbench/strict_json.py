@@ -31,6 +31,14 @@ def read_json(text: bytes | str) -> Any:
     return found
 
 
+def json_in(file: Path) -> Any:
+    """What the file holds. Raises ValueError, which names the file; OSError."""
+    try:
+        return read_json(file.read_bytes())
+    except ValueError as problem:
+        raise ValueError(f"{file} is torn, or no JSON: {problem}; make it anew") from problem
+
+
 def object_in(file: Path) -> dict[str, Any]:
     """The object that a file holds; an empty one where there is no file, or something else in it."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.results import Outcome, Result, Results, Trial
 from workbench.showing.shown import Shown
-from workbench.strict_json import read_json
+from workbench.strict_json import json_in
 from workbench.untrusted import plain
 
 HEADS = ("step", "planned", "run", "not run", "why not")
@@ -28,14 +28,30 @@ def not_run(results: Results, plan: Path | str) -> Shown:
 def _steps(plan: Path | str) -> list[dict[str, Any]]:
     if not Path(plan).is_file():
         return []
-    found = read_json(Path(plan).read_bytes())
-    if not isinstance(found, list) or not all(isinstance(each, dict) and "step" in each for each in found):
-        raise ValueError(f"{plan} is no list of steps")
+    found = json_in(Path(plan))
+    if not isinstance(found, list) or not all(map(_is_step, found)):
+        raise ValueError(
+            f"{plan} is no list of steps, each with its trials as `workbench run --dry-run --json` has them"
+        )
     return found
 
 
+def _is_step(each: Any) -> bool:
+    trials = each.get("trials", []) if isinstance(each, dict) and "step" in each else None
+    return isinstance(trials, list) and all(map(_is_trial, trials))
+
+
+def _is_trial(each: Any) -> bool:
+    names = ("kernel", "mode", "environment")
+    return (
+        isinstance(each, dict)
+        and isinstance(each.get("case"), dict)
+        and all(isinstance(each.get(name), str) for name in names)
+    )
+
+
 def _row(step: dict[str, Any], known: dict[tuple[str, ...], list[Result]]) -> tuple[str, ...]:
-    trials = [each for each in step.get("trials", ()) if isinstance(each, dict)]
+    trials = step.get("trials", [])
     attempts = [known.get(_key(each), []) for each in trials]
     ran = [any(each.outcome != Outcome.NOT_RUN for each in some) for some in attempts]
     missing = [some for some, done in zip(attempts, ran, strict=True) if not done]

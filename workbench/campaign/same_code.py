@@ -12,7 +12,7 @@ from typing import Any
 from workbench.comparison.sides import Question, question
 from workbench.reported import versions_in
 from workbench.results import Result, Results
-from workbench.strict_json import read_json
+from workbench.strict_json import json_in
 from workbench.untrusted import natural, part
 
 Code = tuple[str, ...]
@@ -52,12 +52,16 @@ def load(file: Path | str) -> list[Group]:
     if not Path(file).is_file():
         return []
     try:
-        return [
-            Group(str(each["package"]), tuple(each["kernels"]), dict(each["where"]), dict(each["code"]))
-            for each in read_json(Path(file).read_bytes())
-        ]
+        return list(map(_group, json_in(Path(file))))
     except (TypeError, KeyError) as problem:
         raise ValueError(f"{file} is no list of groups of releases: {problem}") from problem
+
+
+def _group(each: Any) -> Group:
+    code = dict(each["code"])
+    if not all(isinstance(digest, str) for digest in code.values()):
+        raise TypeError("a digest is no text")
+    return Group(str(each["package"]), tuple(each["kernels"]), dict(each["where"]), code)
 
 
 def controls(results: Results, groups: list[Group]) -> Iterator[tuple[str, tuple[str, str], Results]]:
