@@ -38,6 +38,11 @@ PLANTED = {
     "base": ("", ""),
     "repack": ("", ""),
     "slower": (WORK, f"{WORK}    time.sleep(size * TICK_S / 2 if size == 8 else 0)\n"),
+    "left_over": (
+        WORK,
+        f"ran = set()\n\n\n{WORK}    ran.add(size)\n"
+        "    time.sleep(size * TICK_S / 2 if size == 4 or (size == 8 and len(ran) > 1) else 0)\n",
+    ),
     "wrong": (WORK, f"{WORK}    scale = scale * (1.5 if size == 4 else 1.0)\n"),
     "crash": (WORK, f"{WORK}    os.abort() if size == 4 else None\n"),
     "signature": ("def rest(size, scale=1.0)", "def rest(size, factor=1.0)"),
@@ -100,6 +105,16 @@ def test_exactly_what_was_planted_is_named(check, place, planted):
     assert bool(called) == (planted == "signature")
     stored = "".join(file.read_text() for file in (place / "r").rglob("*.jsonl"))
     assert "planted-1.0+base-py3-none-any.whl" in stored and f"{place}/planted-1.0" not in stored
+
+
+@pytest.mark.slow
+def test_what_a_neighbour_left_behind_does_not_come_again_alone(check):
+    code, out = check("left_over", "--json")
+    (family,) = json.loads(out)["families"]
+    assert (code, [each["case"] for each in family["deciding"]]) == (1, [{"size": 4}]), out
+    found = {each["case"]["size"]: each for each in family["trials"] if each["kernel"] == "planted_work"}
+    assert (found[4]["word"], found[4]["run_again"]) == ("slower", True), out
+    assert (found[8]["word"], found[8]["run_again"]) == ("undecided", False), out
 
 
 def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):

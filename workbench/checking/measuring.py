@@ -109,20 +109,19 @@ def sharpen(asked: Asked, verdict: Verdict) -> Summary | None:
 
 
 def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
-    """Every regression that a device here can run, once more, as reruns that stand beside the first finding."""
+    """Every regression that a device here can run, once more, as reruns that stand beside the first finding.
+
+    Each runs alone in its processes: what another trial left behind in the first ones cannot come again.
+    """
     again = replace(asked.options, interleave=True, again=True, purpose=VERIFIED, reruns=False)
-    found = (
-        (FAULTS_AGAIN, _of(asked, verdict, Word.BROKEN)),
-        (asked.generations, _of(asked, verdict, Word.SLOWER)),
-    )
-    return [runner.run(some, asked.gpu, replace(again, generations=count)) for count, some in found if some]
-
-
-def _of(asked: Asked, verdict: Verdict, word: Word) -> list[Planned]:
-    return _planned(
-        asked,
-        {question(pair.trial) for pair in verdict.regressions if pair.word == word and pair.again is None},
-    )
+    processes = {Word.BROKEN: FAULTS_AGAIN, Word.SLOWER: asked.generations}
+    found = {
+        question(pair.trial): processes[pair.word]
+        for pair in verdict.regressions
+        if pair.word in processes and pair.again is None
+    }
+    todo = ((_planned(asked, {one}), count) for one, count in found.items())
+    return [runner.run(some, asked.gpu, replace(again, generations=count)) for some, count in todo if some]
 
 
 def _planned(asked: Asked, wanted: Set[Question]) -> list[Planned]:

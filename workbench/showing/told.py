@@ -3,11 +3,9 @@
 It travels as metadata of the output's HTML, so the index says what the page shows, and nothing is found out twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import nbformat
 
 from workbench.untrusted import plain
 
@@ -30,7 +28,7 @@ def telling(html: str, text: str, **facts: Any) -> tuple[dict[str, str], dict[st
     return {HTML: html, "text/plain": text}, {HTML: facts}
 
 
-def told(notebook: nbformat.NotebookNode) -> Told:
+def told(notebook: Mapping[str, Any]) -> Told:
     """The first of each kind that an executed notebook's outputs tell."""
     facts: dict[str, Any] = {}
     for each in _metadata(notebook):
@@ -44,8 +42,8 @@ def told(notebook: nbformat.NotebookNode) -> Told:
     )
 
 
-def _metadata(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
-    outputs = (output for cell in notebook.cells for output in cell.get("outputs", ()))
+def _metadata(notebook: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", ()))
     return (output.get("metadata", {}).get(HTML, {}) for output in outputs)
 
 
