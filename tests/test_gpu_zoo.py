@@ -102,9 +102,9 @@ def test_what_a_plain_run_does_not_see_is_found_by_the_sanitizer(how, mode, side
 
 @pytest.mark.skipif(coredump.tool("compute-sanitizer") is None, reason="needs compute-sanitizer")
 def test_a_race_is_found_by_racecheck_alone(tmp_path):
-    _, (attempt,) = run(planned("races", "sanitized+racecheck"), tmp_path)
+    _, (attempt,) = run(planned("races", "sanitized+racecheck"), tmp_path / "racecheck")
     findings = attempt.forensic["sanitizer"]["findings"]
     assert {(each["kind"], each["kernel"]) for each in findings} == {("race", "zoo_races")}, attempt.detail
     assert attempt.reason == "undefined_value"
-    _, (attempt,) = run(planned("races", "sanitized"), tmp_path)
+    _, (attempt,) = run(planned("races", "sanitized"), tmp_path / "memcheck")
     assert str(attempt.outcome) == "ok", attempt.detail
