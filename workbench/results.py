@@ -123,7 +123,7 @@ class Trial:
     def __hash__(self) -> int:
         return self._hash
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Ten hex digits by which a page or a command names the trial, the same in every run."""
         text = json.dumps(asdict(self), sort_keys=True)
