@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench import cache
 from workbench.cache import Content
-from workbench.results import SCHEMA, Outcome, Result, Results, Trial
+from workbench.results import LONGEST_GPU, SCHEMA, Outcome, Result, Results, Trial, is_gpu
 from workbench.strict_json import LONGEST_LINE, read_json
 
 LONGEST_TIME = 1e15  # seconds or microseconds: nothing longer was measured, and sums stay floats
@@ -180,6 +180,10 @@ def _check_values(result: Result) -> None:
     trial = result.trial
     if not isinstance(trial.case, dict) or not all(isinstance(value, str) for value in _names(trial)):
         raise ValueError("trial is not of names and a case")
+    if not is_gpu(trial.gpu):
+        raise ValueError(
+            f"trial.gpu is not 1 to {LONGEST_GPU} printable ASCII characters, as NVML names GPUs: {trial.gpu[:40]!a}"
+        )
     if not all(isinstance(mark, str) for mark in result.marks):
         raise ValueError("marks are not all text")
     numbers = [*_samples(result), *result.stages.values()]
