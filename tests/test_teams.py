@@ -231,7 +231,7 @@ def test_a_bad_end_of_one_rank_is_told_as_the_end():
 CARD = gpus.Gpu("NVIDIA H200", "9.0", "GPU-a", "999.1", 140.0)
 HERE = environments.parse("here", sys.executable)
 BUILT = SimpleNamespace(environment=HERE)
-BUILT_OF_NOTHING = SimpleNamespace(inherited={}, packages={})
+BUILT_OF_NOTHING = SimpleNamespace(inherited={}, packages={}, lacks={})
 
 
 def planned(case, device="cuda"):

@@ -256,6 +256,7 @@ class Crew:
                 sm=planned.sm,
                 gpu=planned.trial.gpu,
                 versions={**built.inherited, **built.packages},
+                lacks=built.lacks,
             )
         )
         return replace(judgement, detail=f"{told.who}: {judgement.detail}") if told.who else judgement
