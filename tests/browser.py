@@ -63,6 +63,11 @@ class Page:
             assert time.monotonic() < until, f"not within {limit_s} s: {condition}"
             time.sleep(0.3)
 
+    def press(self, key: str, code: int) -> None:
+        """A key by its name and its Windows virtual key code."""
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
     def picture(self, file: Path, width: int = 1200) -> None:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)

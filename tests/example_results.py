@@ -15,9 +15,8 @@ STACKS = (
 )  # the names that a page asks for; all that is said of them is made up
 GPUS = ("Example GPU A", "Example GPU B")
 TOKENS = (1, 16, 128, 1024, 8192)
-HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> & "quoted" ' + (
-    "\x1b[31mred\x1b]0;title\x07 \u202e\x00$x^2$"
-)
+TAGS = '<script>alert(1)</script><img src=x onerror=alert(2)> & "quoted"'
+HOSTILE = TAGS + " \x1b[31mred\x1b]0;title\x07 \u202e\x00$x^2$"
 HUGE = "<b>" + "y" * 1_000_000
 SIGNATURES = {
     OLD: "(input, global_scale=None, sf_vec_size: int = 16, is_sf_swizzled_layout: bool = True)",
@@ -155,7 +154,7 @@ def _hostile() -> list[Result]:
             "unknown",
             detail=HUGE,
             stderr=HUGE,
-            gpu=HOSTILE,
+            gpu=TAGS,  # as bad as a stored name of a GPU can be
         ),
         one(f"example_hostile {HOSTILE}", case, NEW, time=timed(12.0, 1.0, 7)),
     ]

@@ -1,6 +1,7 @@
 """The parts of the page on the public crash: each says what the trials say, how many they are, and no more."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from process_times import NEW, OLD, STEADY, attempt, times
 from workbench import campaign
 from workbench.by_mode import by_mode
 from workbench.campaign.same_code import controls, load
-from workbench.campaign.single import Single, singles
+from workbench.campaign.single import MOST_VALUES, Single, singles
 from workbench.results import OUTCOME_OF_REASON, Result, Results, Trial
 
 A, B = "0.6.8.post1", "0.6.11.post1"
@@ -99,6 +100,15 @@ def test_none_did_is_an_answer():
 def test_where_all_is_right_nothing_is_said_of_a_fault():
     (row,) = rows(of(ran(version=A), ran(version=B)))
     assert row[1] == "is right with both"
+
+
+@pytest.mark.parametrize("values, pairs", [(MOST_VALUES, MOST_VALUES * (MOST_VALUES - 1) // 2), (40, 39)])
+def test_of_many_values_each_is_paired_with_the_next(values, pairs):
+    sizes = [64 * each for each in range(values)]
+    found = singles(of(*(ran(case={**CASE, "hidden": size}) for size in sizes)), ("hidden",))
+    assert len(found) == pairs
+    next_ones = {(str(one), str(two)) for one, two in pairwise(sizes)}
+    assert next_ones <= {each.values for each in found}
 
 
 def test_two_differences_make_no_pair():

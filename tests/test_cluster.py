@@ -23,7 +23,7 @@ from workbench.cluster.keeping import kept
 from workbench.cluster.submission import missing, new_id, read, write
 from workbench.commands import run as run_command
 from workbench.results import Outcome, Result, Trial
-from workbench.store import load, save
+from workbench.store import MOST_PROBLEMS, load, save
 
 ZOO = Path(__file__).parent / "kernels"
 ROOT = Path(__file__).parents[1]
@@ -373,6 +373,28 @@ def test_two_that_contradict_each_other_are_shown_and_the_first_stays(tmp_path, 
     said = capsys.readouterr().out
     assert "kept ok (ok)" in said and "has wrong (wrong_numbers)" in said and "outcome" in said
     assert [each.outcome for each in load(tmp_path / "mine")] == [Outcome.OK]
+
+
+def test_refused_lines_are_counted_and_cost_no_other(tmp_path, capsys):
+    file = tmp_path / "theirs" / "any.jsonl"
+    save(OK, file)
+    with file.open("a") as opened:
+        opened.write('not json\n{"schema": 99}\n' + "{}\n" * MOST_PROBLEMS)
+    save(replace(OK, attempt=2), file)
+    theirs = ["collect", str(tmp_path / "theirs"), "--into", str(tmp_path / "mine")]
+    assert cli.main(theirs) == 1
+    said = capsys.readouterr()
+    assert f"2 lines added to {tmp_path / 'mine'}" in said.out and "22 lines refused" in said.out
+    assert "any.jsonl:2" in said.err and "schema 99 is newer" in said.err
+    assert len(load(tmp_path / "mine")) == 2
+    assert cli.main([*theirs, "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["added"], facts["known"], facts["refused"]) == (0, 2, 22)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "theirs" / "any.jsonl").mkdir(parents=True)
+    assert merged(tmp_path, [], []).refused == 1
 
 
 def test_a_folder_within_the_other_is_not_merged_into_it(tmp_path):

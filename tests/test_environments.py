@@ -185,6 +185,21 @@ def test_offline_what_nobody_has_is_named(make, wheels):
     assert "nvidia-heavy" not in str(caught.value)
 
 
+@pytest.mark.parametrize("offline", [True, False])
+def test_what_is_declared_and_not_inherited_is_said_when_it_is_built(make, wheels, offline, monkeypatch):
+    flashinfer(wheels, "0.4", requires=("torch", "cuda-tile>=1.4", "nvidia-heavy; python_version<'3'"))
+    if not offline:
+        monkeypatch.setenv("UV_FIND_LINKS", str(wheels))
+        monkeypatch.setenv("UV_NO_INDEX", "1")
+    said: list[str] = []
+    for _ in range(2):
+        built = make("flashinfer==0.4", progress=said.append, **({} if offline else {"wheels": None}))
+        assert built.lacks == {"cuda-tile": "cuda-tile>=1.4 (declared by flashinfer-python)"}
+    (told,) = [text for text in said if "lacks" in text]
+    assert "cuda-tile>=1.4 (declared by flashinfer-python)" in told and "torch" not in told
+    assert ("into the folder" in told) == offline
+
+
 def test_built_once(make):
     said: list[str] = []
     one, two = make(progress=said.append), make(progress=said.append)

@@ -55,6 +55,25 @@ def raised(stage, name, message, missing=None, **more):
     return judge(Facts(stage, {"exception": exception}, end="exception", code=70, **more))
 
 
+LACKS = {name: f"{name} (declared by a)" for name in ("cuda-tile", "nvidia-cutlass-dsl", "nccl4py")}
+
+
+@pytest.mark.parametrize(
+    ("missing", "lacking"),
+    [
+        ("cuda.tile", "cuda-tile"), ("cuda", "cuda-tile"), ("cutlass", "nvidia-cutlass-dsl"), ("nccl", "nccl4py"),
+        ("a.gone", ""), ("tile", "cuda-tile"), ("lass", ""), (None, ""),
+    ],
+)  # fmt: skip
+def test_what_the_environment_lacks_is_the_environments_fault(missing, lacking):
+    found = raised(
+        "import", "ModuleNotFoundError", f"No module named '{missing}'", missing, api="a.b", lacks=LACKS
+    )
+    assert (found.reason == "env_problem") == bool(lacking)
+    assert f"lacks {lacking} (declared by a)" in found.detail if lacking else "lacks" not in found.detail
+    assert f"No module named '{missing}'" in found.detail
+
+
 def test_a_component_that_is_not_there_is_told_from_one_that_does_not_import():
     here = raised("import", "ModuleNotFoundError", "No module named 'a'", "a", api="a.b.c")
     inside = raised("import", "ModuleNotFoundError", "No module named 'z'", "z", api="a.b.c")

@@ -9,6 +9,7 @@ import pytest
 from browser import Opener, Page, browser
 
 from workbench.report import Report, render_all
+from workbench.showing.tables import block, table
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 NAMES = [*sorted(file.stem for file in NOTEBOOKS.glob("*.ipynb")), "index"]
@@ -67,6 +68,24 @@ def test_a_page_fits_a_phone(page: Page, tmp_path: Path) -> None:
     """Tables and figures scroll in themselves; the page does not."""
     page.picture(tmp_path / "phone.png", PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
+
+
+def test_a_table_that_scrolls_says_so_and_hears_the_keyboard(opener: Opener, tmp_path: Path) -> None:
+    narrow, wide = (table(str(count), ["a head"] * count, [["an entry"] * count]) for count in (2, 20))
+    file = tmp_path / "tables.html"
+    file.write_text(f"<!doctype html><html lang=en><body>{block(narrow, wide)}</body></html>")
+    page = opener.page()
+    page.open(file.as_uri())
+    page.picture(tmp_path / "tables.png", PHONE)
+    hints = "getComputedStyle(each.querySelector('caption > span'), '::after').visibility"
+    assert page.evaluate(f"[...document.querySelectorAll('.wide')].map(each => {hints})") == [
+        "hidden",
+        "visible",
+    ]
+    for _ in range(2):
+        page.press("Tab", 9)
+    page.press("ArrowRight", 39)
+    page.wait("document.querySelectorAll('.wide')[1].scrollLeft > 0", 5)
 
 
 def test_what_is_wrong_would_be_seen(opener: Opener, axe: str, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ import resource
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pytest
 
+from workbench import gpus
 from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Standing, Trial, device
 from workbench.store import load, parse, save
 from workbench.strict_json import LONGEST_LINE
@@ -26,6 +28,53 @@ def line(result=OK, **changed):
 )
 def test_what_a_trial_names_as_its_device(gpu, what):
     assert device(gpu) == what
+
+
+NAMES = (
+    "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "Quadro RTX 6000/8000", "Orin (nvgpu)", "SM90, compiled only", "x" * 96,
+    "cpu of SM90 node", "none",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_device_is_kept(name):
+    assert parse(line(trial={**asdict(TRIAL), "gpu": name})).trial.gpu == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "x" * 97, "NVIDIA H200 ", "a\nb", "\x1b[31mH200", "H200\u202e", "H200\0", "NVIDIA Н200"]
+)
+def test_what_no_device_is_called_is_refused(tmp_path, name):
+    (tmp_path / "a.jsonl").write_bytes(line(trial={**asdict(TRIAL), "gpu": name}) + b"\n" + line() + b"\n")
+    results = load(tmp_path)
+    assert results.attempts == (OK,)
+    assert "trial.gpu is not 1 to 96 printable ASCII" in results.problems[0]
+    assert results.problems[0].isprintable() and results.problems[0].isascii()
+
+
+class Driver:
+    """Looks like NVML with one card of this name."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, function):
+        answers = {
+            "nvmlDeviceGetCudaComputeCapability": (9, 0), "nvmlDeviceGetMemoryInfo": SimpleNamespace(total=1),
+            "nvmlDeviceGetName": self.name,
+        }  # fmt: skip
+        return lambda *_: answers.get(function, "x")
+
+
+@pytest.mark.parametrize(
+    "told, named",
+    [("NVIDIA H200", "NVIDIA H200"), (" H\n® ", "H??"), ("", "unnamed GPU"), ("x" * 99, "x" * 96)],
+)
+def test_a_card_with_an_odd_name_loses_no_results(monkeypatch, told, named):
+    monkeypatch.setitem(sys.modules, "pynvml", Driver(told))
+    card = gpus.here()
+    assert card and card.name == named
+    assert parse(line(trial={**asdict(TRIAL), "gpu": card.name})).trial.gpu == named
 
 
 def test_what_is_saved_is_loaded(tmp_path):

@@ -144,6 +144,36 @@ def test_the_blame_is_on_the_cause_though_who_lost_it_ended_first(team, lost, ca
     assert told.who == "rank 1 of 2" and (told.code, told.facts) == (cause.code, cause.facts)
 
 
+MESH = "Gloo connectFullMesh failed with Connection refused [127.0.0.1]:4711"
+WAITS = "[W] socket: the connection was refused, retrying"
+
+
+@pytest.mark.parametrize("message", [LOST["message"], MESH, "a word of theirs that nobody knows"])
+@pytest.mark.parametrize("stderr", ["", WAITS])
+def test_a_rank_that_was_killed_is_judged_by_its_own_end(team, message, stderr):
+    lost = replace(raised({**LOST, "message": message}), stderr=message)
+    ours = team(lost, died(-9, "prepare", stderr))
+    ours.workers[1].after = ours.workers[0]
+    told = ours.run({})
+    assert (told.who, told.code, told.own["stderr"]) == ("rank 1 of 2", -9, "")
+    assert message in told.stderr
+    crew = Crew(None, Options(Path("unused")), Progress(1, quiet=True))
+    judgement = crew.judged(planned(dict(ranks=2, how="right", place=0), "cpu"), told, BUILT_OF_NOTHING)
+    assert (judgement.outcome, judgement.reason) == (Outcome.OUT_OF_MEMORY, "oom_host")
+    assert judgement.detail.startswith("rank 1 of 2: prepare: killed by SIGKILL")
+
+
+def test_who_lost_another_and_aborts_is_not_the_cause(team):
+    aborts = died(-6, stderr=f"terminate called: {MESH}")
+    assert team(aborts, died(-11, stderr=WAITS)).run({}).who == "rank 1 of 2"
+
+
+def test_what_a_rank_says_of_itself_is_judged_without_the_others_words(team):
+    out_of_memory = replace(raised(LOST), stderr="CUDA out of memory")
+    told = team(out_of_memory, replace(raised(BAD), stderr="ValueError: of no use")).run({})
+    assert told.own["stderr"] == "ValueError: of no use" and "CUDA out of memory" in told.stderr
+
+
 def test_of_two_causes_the_first_in_time_is_told(team):
     ours = team(raised(BAD), died(-11))
     ours.workers[0].after = ours.workers[1]
@@ -201,6 +231,7 @@ def test_a_bad_end_of_one_rank_is_told_as_the_end():
 CARD = gpus.Gpu("NVIDIA H200", "9.0", "GPU-a", "999.1", 140.0)
 HERE = environments.parse("here", sys.executable)
 BUILT = SimpleNamespace(environment=HERE)
+BUILT_OF_NOTHING = SimpleNamespace(inherited={}, packages={}, lacks={})
 
 
 def planned(case, device="cuda"):
@@ -296,6 +327,7 @@ EXPECTED = {
     "exits": (Outcome.CRASHED, "rank 1 of {}: first_call: the process ended with exit code 0"),
     "refuses": (Outcome.UNSUPPORTED, "rank 1 of {}: not on this rank"),
     "prepares_for_ever": (Outcome.HUNG, "while rank 1 was in prepare"),
+    "is_killed": (Outcome.OUT_OF_MEMORY, "rank 1 of {}: prepare: killed by SIGKILL"),
 }
 
 

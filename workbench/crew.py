@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,6 @@ from workbench.workers import LIMITS_S, Told, Worker
 CRASHES = (Outcome.CRASHED, Outcome.HUNG)
 NOT_FOUND = (Outcome.FAILED, Outcome.MISSING, Outcome.CRASHED)  # as where somebody deleted the environment
 LONG_BUILD_S = 6 * 3600.0
-OUTSIDE = (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class PutOff(Exception):
@@ -98,7 +96,7 @@ class Crew:
             told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
         if told.worker_over:
             del self.workers[place]
-            if _from_outside(told):
+            if told.ended_from_outside:
                 time.sleep(self.options.patience_s)
         return told
 
@@ -253,11 +251,12 @@ class Crew:
                 garbage=told.garbage,
                 limit_s=self.limits_s.get(told.stage),
                 floor_us=self.floor_us(planned),
-                stderr=told.stderr,
-                stdout=told.stdout,
+                stderr=told.own.get("stderr", told.stderr),
+                stdout=told.own.get("stdout", told.stdout),
                 sm=planned.sm,
                 gpu=planned.trial.gpu,
                 versions={**built.inherited, **built.packages},
+                lacks=built.lacks,
             )
         )
         return replace(judgement, detail=f"{told.who}: {judgement.detail}") if told.who else judgement
@@ -275,11 +274,6 @@ def _once(worker: Worker, command: Mapping[str, Any], limits_s: Mapping[str, flo
 
 def _count(cards: int) -> str:
     return f"{cards} {'is' if cards == 1 else 'are'}"
-
-
-def _from_outside(told: Told) -> bool:
-    """Whether it ended as those do whom somebody ends: the guard gone, or by a signal that no kernel sends itself."""
-    return told.end is None and told.killed is None and told.code in (None, *(-each for each in OUTSIDE))
 
 
 def _with_its_end(judgement: Judgement, told: Told) -> Judgement:

@@ -1,9 +1,11 @@
 """What a trial of several ranks told as a whole, from how each of them ended. Pure.
 
-It is judged by the rank that failed first, and not by those that saw it go: they lose a connection, or wait.
+It is judged by the rank that failed first and by its own words, and not by those that saw it go: they lose a
+connection, or wait.
 """
 
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +16,7 @@ STAGES = tuple(LIMITS_S)
 GONE = re.compile(
     r"connection (was )?(closed|reset|refused)|broken pipe|closed by (the )?(remote )?peer|remote process exited"
     r"|ncclRemoteError|ncclSystemError|socket(Poll|Progress|TryRecv|Recv)|watchdog|timed? ?out"
-    r"|DistNetworkError|store.{0,40}(closed|broken)",
+    r"|connectFullMesh failed|DistNetworkError|store.{0,40}(closed|broken)",
     re.IGNORECASE,
 )
 """What a rank says that has lost another one."""
@@ -50,30 +52,44 @@ class End:
         return self.failed or self.told.end == "stopped"
 
     @property
+    def died(self) -> bool:
+        """By a signal, or with its guard; who has lost another one aborts at most."""
+        unsaid = self.told.end is None and self.told.killed is None
+        code = self.told.code
+        return unsaid and (code is None or (code < 0 and code != -signal.SIGABRT))
+
+    @property
     def lost_another(self) -> bool:
+        if self.died:
+            return False
         said = str(self.told.facts.get("exception", {}).get("message", ""))
         return bool(GONE.search(said or self.told.stderr))
 
 
 def told(ends: Sequence[End], size: Size) -> Told:
-    """What the trial as a whole told, from what its ranks did."""
+    """What the trial as a whole told, from what its ranks did; `own` is what the one it tells of has printed."""
     parts = sorted((end for end in ends if end.rank < size.ranks), key=lambda end: end.rank)
     shown = _culprit(ends) or _wrong(parts) or parts[0]
     facts = shown.told.facts if shown.told.end != "done" else _common(parts, shown)
     stdout, stderr = (_by_rank(ends, shown, name) for name in ("stdout", "stderr"))
+    own = {name: _own(shown, name) for name in ("stdout", "stderr")}
     bad = shown.told.end != "done" or _is_wrong(shown)
-    return replace(
-        shown.told, facts=facts, who=_who(ends, shown, size) if bad else "", stdout=stdout, stderr=stderr
-    )
+    who = _who(ends, shown, size) if bad else ""
+    return replace(shown.told, facts=facts, who=who, own=own, stdout=stdout, stderr=stderr)
 
 
 def _culprit(ends: Sequence[End]) -> End | None:
-    """The first in time of those that failed by themselves; who lost another, or waited for one, comes second."""
+    """The first in time of those that failed by themselves; who lost another, or waited for one, comes second.
+
+    One that was ended from outside is no peer's doing, whatever the peers say of it.
+    """
     failed = [end for end in ends if end.failed and not end.stopped]
     refused = [end for end in ends if end.told.end == "stopped"]
     if not failed:
         return min(refused, key=lambda end: end.at, default=None)
-    return min(failed, key=lambda end: (end.lost_another, *_behind(end), end.at))
+    return min(
+        failed, key=lambda end: (not end.told.ended_from_outside, end.lost_another, *_behind(end), end.at)
+    )
 
 
 def _behind(end: End) -> tuple[int, int]:
@@ -119,6 +135,12 @@ def _common(parts: Sequence[End], shown: End) -> dict[str, Any]:
     slowest = max(times, key=lambda time: time.get("median_us", 0.0))
     by_rank = {"median_us": [time.get("median_us") for time in times]}
     return {**shown.told.facts, "time": {**slowest, "by_rank": by_rank}}
+
+
+def _own(shown: End, name: str) -> str:
+    """What it printed; who died did so of its own cause, though it may have seen others go or come late."""
+    text: str = getattr(shown.told, name)
+    return "\n".join(line for line in text.splitlines() if not (shown.died and GONE.search(line)))
 
 
 def _by_rank(ends: Sequence[End], shown: End, name: str) -> str:

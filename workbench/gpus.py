@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
 
+from workbench.results import LONGEST_GPU
 from workbench.untrusted import whole
 from workbench.worker.pretence import CARDS
 
@@ -85,7 +86,7 @@ def here(index: int = 0) -> Gpu | None:
         major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
         memory = pynvml.nvmlDeviceGetMemoryInfo(handle).total
         return Gpu(
-            name=str(pynvml.nvmlDeviceGetName(handle)),
+            name=_name(str(pynvml.nvmlDeviceGetName(handle))),
             sm=f"{major}.{minor}",
             uuid=str(pynvml.nvmlDeviceGetUUID(handle)),
             driver=str(pynvml.nvmlSystemGetDriverVersion()),
@@ -93,6 +94,11 @@ def here(index: int = 0) -> Gpu | None:
         )
     except Exception:  # no library, no driver, no such card: all mean that there is nothing to run on
         return None
+
+
+def _name(told: str) -> str:
+    """As results may have it: what is not printable ASCII becomes a question mark."""
+    return re.sub(r"[^ -~]", "?", told)[:LONGEST_GPU].strip() or "unnamed GPU"
 
 
 def beside(index: int, count: int) -> list[Gpu]:

@@ -3,6 +3,7 @@
 Order matters: our own kill first, then what the answer says, then the exception, then the way it died.
 """
 
+import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ DETAIL_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of an attempt. `killed`: limit, idle or memory, by us. `code`: exit code, negative a signal."""
+    """What is known of an attempt. `killed`: limit, idle or memory, by us. `code`: exit code, negative a signal.
+
+    `lacks`: what packages of the environment declare and it has not, by name, in words.
+    """
 
     stage: str
     told: Mapping[str, Any]
@@ -34,6 +38,7 @@ class Facts:
     sm: str = ""
     gpu: str = ""
     versions: Mapping[str, str] | None = None
+    lacks: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,16 @@ def _raised(facts: Facts) -> tuple[str, str]:
     missing = raised.get("missing")
     if facts.stage == "import" and name == "ModuleNotFoundError" and missing == facts.api.split(".")[0]:
         return "component_missing", f"{missing} is not in this environment; {_how_to_add(missing)}"
+    if name == "ModuleNotFoundError" and (lacking := _lacking(str(missing), facts.lacks or {})):
+        return "env_problem", f"{said}: the environment lacks {lacking}"
     reason, detail = reasons.classify(_record(facts, name, message))
     return reason, detail if reason != "unknown" and detail else said
+
+
+def _lacking(module: str, lacks: Mapping[str, str]) -> str:
+    """Of what the environment lacks that which is named as the module: `cutlass` is of nvidia-cutlass-dsl."""
+    words = "-" + re.sub(r"[._]+", "-", module)
+    return ", ".join(text for name, text in lacks.items() if words in f"-{name}")
 
 
 def _how_to_add(module: str) -> str:

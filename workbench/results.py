@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -10,6 +11,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 SCHEMA = 1
+LONGEST_GPU = 96  # characters; NVML's buffer for a name is no longer
 Found = TypeVar("Found")
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
 # Mode -> the tool of compute-sanitizer under which it runs.
@@ -123,11 +125,16 @@ class Trial:
     def __hash__(self) -> int:
         return self._hash
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Ten hex digits by which a page or a command names the trial, the same in every run."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def is_gpu(text: str) -> bool:
+    """Whether it can be what a trial's `gpu` is: printable ASCII, as NVML names devices, without spaces around it."""
+    return len(text) <= LONGEST_GPU and re.fullmatch(r"[!-~]([ -~]*[!-~])?", text) is not None
 
 
 def device(gpu: str) -> str:

@@ -103,7 +103,10 @@ class Run:
             began = time.monotonic()
             try:
                 self.built[environment] = environments.build(
-                    environment, folder=self.options.environments_folder, wheels=self.options.wheels
+                    environment,
+                    folder=self.options.environments_folder,
+                    wheels=self.options.wheels,
+                    progress=self.progress.say,
                 )
                 self.crew.ahead[environment] = self._modules(self.built[environment])
             except BuildError as problem:

@@ -9,18 +9,20 @@ import fcntl
 import gc
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from workbench import cache
 from workbench.cache import Content
-from workbench.results import SCHEMA, Outcome, Result, Results, Trial
+from workbench.results import LONGEST_GPU, SCHEMA, Outcome, Result, Results, Trial, is_gpu
 from workbench.strict_json import LONGEST_LINE, read_json
 
 LONGEST_TIME = 1e15  # seconds or microseconds: nothing longer was measured, and sums stay floats
 MOST_PROBLEMS = 20  # said of one file
+MORE = "{} more lines cannot be used"
 # Below results/: a user's own runs, what was compiled and not run, and versions in which a fault was planted.
 APART = {"local", "compiled", "planted"}
 
@@ -85,6 +87,12 @@ def files(folder: Path) -> list[Path]:
     )
 
 
+def refused(problems: Iterable[str]) -> int:
+    """How many lines the problems of `load` speak of; a file that cannot be read counts as one."""
+    counts = (re.search(MORE.format(r"\.jsonl: (\d{1,9})") + "$", problem) for problem in problems)
+    return sum(int(found[1]) if found else 1 for found in counts)
+
+
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
     """Nothing that is loaded is in a circle, and looking for circles in all of it takes longer than loading."""
@@ -115,9 +123,7 @@ def _parsed(file: Path) -> Content:
         for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 2), b""), start=1):
             _load_line(line, f":{number}", attempts, found)
     more = len(found) - MOST_PROBLEMS
-    return Content(
-        attempts, [*found[:MOST_PROBLEMS], *([f": {more} more lines cannot be used"] * (more > 0))]
-    )
+    return Content(attempts, [*found[:MOST_PROBLEMS], *([f": {MORE.format(more)}"] * (more > 0))])
 
 
 def _load_line(line: bytes, place: str, attempts: list[Result], problems: list[str]) -> None:
@@ -174,6 +180,10 @@ def _check_values(result: Result) -> None:
     trial = result.trial
     if not isinstance(trial.case, dict) or not all(isinstance(value, str) for value in _names(trial)):
         raise ValueError("trial is not of names and a case")
+    if not is_gpu(trial.gpu):
+        raise ValueError(
+            f"trial.gpu is not 1 to {LONGEST_GPU} printable ASCII characters, as NVML names GPUs: {trial.gpu[:40]!a}"
+        )
     if not all(isinstance(mark, str) for mark in result.marks):
         raise ValueError("marks are not all text")
     numbers = [*_samples(result), *result.stages.values()]

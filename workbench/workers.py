@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import selectors
+import signal
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ STACKS_S = 0.5  # how long a worker has to write its stacks before it is ended
 ENDING_S = 30.0
 BEGIN_S = 15.0
 TICK_S = 0.05
+OUTSIDE = (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 MOST_TOLD = 1_000_000  # bytes of facts in one trial; ours are a few thousand
 MARK = "WORKBENCH_WORKER"  # by this variable a tree is found again whose guard was killed
 
@@ -52,6 +54,15 @@ class Told:
     stdout: str = ""
     stderr: str = ""
     who: str = ""  # of several ranks the one that is told of, such as "rank 1 of 2"
+    own: Mapping[str, str] = field(
+        default_factory=dict
+    )  # and its own stdout and stderr, by which it is judged
+
+    @property
+    def ended_from_outside(self) -> bool:
+        """As those do whom somebody ends: the guard gone, or by a signal that no kernel sends itself."""
+        unsaid = self.end is None and self.killed is None
+        return unsaid and self.code in (None, *(-each for each in OUTSIDE))
 
 
 class Capped:

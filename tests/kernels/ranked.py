@@ -6,7 +6,7 @@ TOLERANCE = 1e-6
 VARIES = ("shares",)
 HOWS = (
     "right", "wrong", "right", "segfaults", "right", "hangs", "right", "raises", "right", "exits", "right",
-    "refuses", "right", "prepares_for_ever", "right",
+    "refuses", "right", "prepares_for_ever", "is_killed", "right",
 )  # fmt: skip
 CASES = [dict(ranks=ranks, how=how, place=place) for ranks in (2, 4) for place, how in enumerate(HOWS)]
 
@@ -19,6 +19,8 @@ def inputs(ranks, how, place, bystanders=0, seed=0):
 
 
 def prepare(function, inputs):
+    import os
+    import signal
     import time
 
     import torch.distributed as dist
@@ -31,6 +33,8 @@ def prepare(function, inputs):
         raise NotImplementedError("not on this rank")
     if odd and inputs["how"] == "prepares_for_ever":
         time.sleep(600)
+    if odd and inputs["how"] == "is_killed":
+        os.kill(os.getpid(), signal.SIGKILL)
     act = globals().get("_" + inputs["how"]) if odd else None
 
     def call():

@@ -59,7 +59,29 @@ def operands(library):
 
 
 def fakes(version):
+    """The modules of the library by name, with what a generation has in each; a child is an attribute of its parent."""
     first, later = version == "0.4.2.post1", version in OPERANDS
+    made = {
+        "triton_kernels": {},
+        f"triton_kernels.{name_in(version)}": classes(version, first, later),
+        "triton_kernels.numerics": dict(InFlexData=make_dataclass("InFlexData", [])),
+        "triton_kernels.swiglu": dict(swiglu_fn="swiglu_fn"),
+        "triton_kernels.tensor": tensor_functions(first, later),
+        "triton_kernels.tensor_details": {},
+        "triton_kernels.reduce": dict(reduce=lambda x, dim, y: y.copy_(x.sum(dim))),
+        "triton_kernels.tensor_details.layout": layouts(later),
+    }
+    if first:
+        experts = dict(compute_expt_data=lambda expt_hist, n_expts_tot, n_gates: (expt_hist, n_gates))
+        made["triton_kernels.routing"] = experts
+    for name in list(made):  # `from package import module` looks at the package's attributes first
+        parent, _, child = name.rpartition(".")
+        if parent:
+            made[parent][child] = SimpleNamespace(**made[name])
+    return made
+
+
+def classes(version, first, later):
     names = ["name", "fn", "fn_arg_names", "fn_arg_do_not_specialize"]
     specs = make_dataclass("FnSpecs", [(name, object, ()) for name in names + ["reduction_n"] * (not first)])
     activation = make_dataclass(
@@ -75,12 +97,19 @@ def fakes(version):
         "PrecisionConfig", precision + ["b_microblock_size"] * (version == "0.4.10")
     )
     ours[name_in(version)] = None
-    layout = dict(
+    return ours
+
+
+def layouts(later):
+    return dict(
         make_default_matmul_mxfp4_w_layout=lambda mx_axis: made_layout("values", later, mx_axis=mx_axis),
         make_default_matmul_mxfp4_w_scale_layout=lambda mx_axis, num_warps=8: made_layout(
             "scales", later, mx_axis=mx_axis, num_warps=num_warps
         ),
     )
+
+
+def tensor_functions(first, later):
     tensor = dict(
         FP4="fp4",
         wrap_torch_tensor=lambda torch_tensor, dtype=None: (torch_tensor, dtype),
@@ -90,24 +119,7 @@ def fakes(version):
     )
     if not first:
         tensor["make_ragged_tensor_metadata"] = lambda slice_sizes, n_total_rows: (slice_sizes, n_total_rows)
-    made = {
-        "triton_kernels": {},
-        f"triton_kernels.{name_in(version)}": ours,
-        "triton_kernels.numerics": dict(InFlexData=make_dataclass("InFlexData", [])),
-        "triton_kernels.swiglu": dict(swiglu_fn="swiglu_fn"),
-        "triton_kernels.tensor": tensor,
-        "triton_kernels.tensor_details": {},
-        "triton_kernels.reduce": dict(reduce=lambda x, dim, y: y.copy_(x.sum(dim))),
-        "triton_kernels.tensor_details.layout": layout,
-    }
-    if first:
-        experts = dict(compute_expt_data=lambda expt_hist, n_expts_tot, n_gates: (expt_hist, n_gates))
-        made["triton_kernels.routing"] = experts
-    for name in list(made):  # `from package import module` looks at the package's attributes first
-        parent, _, child = name.rpartition(".")
-        if parent:
-            made[parent][child] = SimpleNamespace(**made[name])
-    return made
+    return tensor
 
 
 def made_layout(name, later, **options):

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from workbench.campaign.single import LEVEL, Single, fails, singles
+from workbench.campaign.single import LEVEL, MOST_VALUES, Single, fails, singles
 from workbench.evidence.facts import few
 from workbench.results import Results
 from workbench.showing.shown import Shown, Tables
@@ -21,7 +21,7 @@ NOTE = (
     "looked at as both have. A change flips an outcome where the pairs that differ lean one way by more than a coin "
     f"would (sign test, {LEVEL:.0%}: six of six do, five of five do not). Pairs share trials, so they are not as "
     "independent as the test takes them to be. In brackets what the processes had loaded; a package that was not "
-    "could hardly change anything."
+    f"could hardly change anything. Of more than {MOST_VALUES} values each is paired with the next alone."
 )
 
 

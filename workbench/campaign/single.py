@@ -1,8 +1,10 @@
 """Pairs of trials that differ in one thing alone: a package, an input, or how the call is made. Pure."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, groupby, pairwise, product
 from math import comb
 from typing import Any
 
@@ -12,6 +14,7 @@ from workbench.untrusted import natural
 from workbench.verdict.ends import End, end
 
 LEVEL = 0.05  # of the sign test: six pairs that all differ one way are enough, five are not
+MOST_VALUES = 24  # of one thing, all of which are paired with each other; of more, each with the next
 MODES = (("eager", "graph"), ("eager", "piecewise"), ("eager", "fenced"), ("piecewise", "piecewise+fenced"))
 """Changes of how a call is made, as they are asked for; all others would say the same again."""
 
@@ -46,7 +49,11 @@ class Single:
 
     def count(self, first: bool, second: bool) -> int:
         """Pairs whose first and second fail, or do not."""
-        return sum(fails(pair) == (first, second) for pair in self.pairs)
+        return self._counts[first, second]
+
+    @cached_property
+    def _counts(self) -> Counter[tuple[bool, bool]]:
+        return Counter(map(fails, self.pairs))
 
     @property
     def chance(self) -> float:
@@ -79,10 +86,11 @@ def fails(pair: Pair) -> tuple[bool, bool]:
 def singles(results: Results, inputs: Sequence[str]) -> list[Single]:
     """Every change of a package, of these inputs, and of the mode, by kernel."""
     known = list(_points(results))
+    differ = _differ(known)
     found: dict[tuple[str, ...], list[Pair]] = {}
-    for fact in sorted({fact for point in known for fact in point.facts}):
+    for fact in sorted(set().union(*differ.values())):
         if fact[0] in ("package", "mode") or fact in {("input", name) for name in inputs}:
-            for pair in _pairs(known, fact):
+            for pair in _pairs([point for point in known if fact in differ[_same(point)]], fact):
                 found.setdefault(_alike(pair, fact), []).append(pair)
     ordered = sorted(found.items(), key=lambda item: [natural(text) for text in item[0]])
     return [
@@ -111,6 +119,23 @@ def _loaded(ended: End) -> str:
     return ", ".join(map(str, told)) if isinstance(told, list) else "not told"
 
 
+def _same(point: Point) -> tuple[str, ...]:
+    """What both trials of any pair share."""
+    return tuple(value for fact, value in point.facts.items() if fact[0] == "same" and fact != LOADED)
+
+
+def _differ(known: Sequence[Point]) -> dict[tuple[str, ...], set[Fact]]:
+    """The facts that not all have alike, of those points that may be a pair: all others need not be tried."""
+    items: dict[tuple[str, ...], Counter[tuple[Fact, str]]] = {}
+    for point in known:
+        items.setdefault(_same(point), Counter()).update(point.facts.items())
+    sizes = Counter(map(_same, known))
+    return {
+        same: {fact for (fact, _), count in counts.items() if count < sizes[same]}
+        for same, counts in items.items()
+    }
+
+
 def _pairs(known: Sequence[Point], fact: Fact) -> Iterator[Pair]:
     """Those that have all other facts in common, the earlier value first; what is loaded matters to packages alone."""
     groups: dict[frozenset[tuple[Fact, str]], list[Point]] = {}
@@ -119,11 +144,20 @@ def _pairs(known: Sequence[Point], fact: Fact) -> Iterator[Pair]:
         rest = frozenset(item for item in point.facts.items() if item[0] not in apart)
         groups.setdefault(rest, []).append(point)
     for members in groups.values():
-        members.sort(key=lambda point: natural(point.facts.get(fact, "")))
-        for one, two in combinations(members, 2):
-            values = one.facts.get(fact, ""), two.facts.get(fact, "")
-            if values[0] != values[1] and (fact[0] != "mode" or values in MODES):
-                yield one, two
+        for one, two in _two_values(members, fact):
+            if fact[0] != "mode" or (one[0].facts[fact], two[0].facts[fact]) in MODES:
+                yield from product(one, two)
+
+
+def _two_values(members: list[Point], fact: Fact) -> Iterator[tuple[list[Point], list[Point]]]:
+    """The points of one value and those of another."""
+
+    def value(point: Point) -> str:
+        return point.facts.get(fact, "")
+
+    members.sort(key=lambda point: (natural(value(point)), value(point)))
+    by_value = [list(some) for _, some in groupby(members, key=value)]
+    yield from combinations(by_value, 2) if len(by_value) <= MOST_VALUES else pairwise(by_value)
 
 
 def _alike(pair: Pair, fact: Fact) -> tuple[str, ...]:

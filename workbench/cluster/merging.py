@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.records import slug
 from workbench.results import Result
-from workbench.store import load, save_all
+from workbench.store import load, refused, save_all
 from workbench.untrusted import part
 
 Identity = tuple[Any, ...]
@@ -16,10 +16,14 @@ Identity = tuple[Any, ...]
 
 @dataclass
 class Merged:
-    """What became of the lines: added, there already, and those of one attempt that say different things."""
+    """What became of the lines: added, there already, refused, and those of one attempt that say different things.
+
+    `problems` says why lines were refused.
+    """
 
     added: int = 0
     known: int = 0
+    refused: int = 0
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -46,6 +50,7 @@ def merge(folders: list[Path], into: Path) -> Merged:
                 merged.known += 1
             else:
                 merged.conflicts.append(_conflict(before, result, folder))
+    merged.refused = refused(merged.problems)
     for file, results in new.items():
         save_all(results, file)
     return merged

@@ -15,7 +15,8 @@ EXAMPLES = """examples:
   workbench collect node1/results node2/results --into results/local --json
 
 what a colleague measured keeps its provenance; a line that is there already is recognised, and two that contradict
-each other about one attempt are shown: the one that was there stays
+each other about one attempt are shown: the one that was there stays. A line that cannot be read is refused, and
+stderr says why; the others are added
 """
 
 
@@ -29,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """1 if lines contradict each other; without DIR as `workbench status`."""
+    """1 if lines contradict each other or were refused; without DIR as `workbench status`."""
     return _merge(options) if options.folders else _close(options)
 
 
@@ -52,13 +53,15 @@ def _merge(options: argparse.Namespace) -> int:
     for problem in merged.problems:
         print(f"workbench: not used: {problem!r}", file=sys.stderr)
     print(json.dumps(vars(merged), indent=1) if options.json else _says(merged, into))
-    return FOUND if merged.conflicts else FINE
+    return FOUND if merged.conflicts or merged.refused else FINE
 
 
 def _says(merged: Any, into: Path) -> str:
     from workbench.untrusted import MESSAGE, plain
 
     lines = [f"{merged.added} lines added to {into}, {merged.known} were there already"]
+    if merged.refused:
+        lines.append(f"{merged.refused} lines refused: why is said on stderr; all others are kept")
     for each in merged.conflicts:
         words = (each["environment"], each["kernel"], str(each["case"]), each["mode"], each["gpu"])
         lines.append(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import index, stacks
+from . import dependencies, index, stacks
 from .alone import alone
 from .filling import fill, unfinished
 from .holding import held
@@ -65,7 +65,7 @@ def build(
             python = place / "python" / "bin" / "python"
             built = describe(environment, found, python, place / "caches", time.monotonic() - begun)
             pins = held(expanded.pins, built.packages, built.inherited)
-            return _prepared(replace(built, stack=expanded.stack, pins=pins))
+            return _prepared(replace(built, stack=expanded.stack, pins=pins, lacks=_lacks(found)))
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise BuildError(f"the folder for environments cannot be used: {why}") from error
@@ -125,13 +125,19 @@ def _build(
             say(f"uv's cache has a changed {edited}: installing without it")
             shutil.rmtree(half / "python")
             found = fill(half / "python", environment, wheels, host_python, host, say, "--no-cache", *options)
+        if lacks := _lacks(found):
+            say(f"{environment.name} lacks {dependencies.without(lacks, wheels)}")
         marker = {"files": _files(found), "wheels": wheels_of(found, environment, wheels)}
         (half / MARKER).write_text(json.dumps(marker), encoding="utf-8")
         shutil.rmtree(place, ignore_errors=True)
         half.replace(place)
-        return found
+        return {**found, "site": str(place / Path(found["site"]).relative_to(half))}
     finally:
         shutil.rmtree(half, ignore_errors=True)
+
+
+def _lacks(found: dict[str, Any]) -> dict[str, str]:
+    return dependencies.lacks(Path(found["site"]), found["every"], found["python"])
 
 
 def _files(found: dict[str, Any]) -> dict[str, str]:

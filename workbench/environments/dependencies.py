@@ -1,5 +1,6 @@
 """Which packages go beside what was asked for: those it declares, less heavy ones, which are inherited."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,28 @@ def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | No
             f"neither the folder of wheels nor the inherited interpreter has what {'; '.join(lacking)}"
         )
     return [wanted[name] for name in sorted(wanted)]
+
+
+def lacks(site: Path, there: Collection[str], python: str) -> dict[str, str]:
+    """What the environment's own packages declare and `there` has in no version: by name, with who declares it.
+
+    These are heavy ones that were neither inherited nor asked for; a call may never need them.
+    """
+    from packaging.utils import canonicalize_name
+
+    declared = (
+        (canonicalize_name(each.name), f"{each.name}{each.specifier} (declared by {owner})")
+        for owner, distribution in installed(site).items()
+        for each in _declared(distribution.requires or [], python)
+    )
+    return {name: said for name, said in declared if name not in there}
+
+
+def without(lacks: dict[str, str], wheels: Path | None) -> str:
+    """In words: what is lacking, what follows, and what to do."""
+    how = "name it in the environment too" + (" and put its wheel into the folder" if wheels else "")
+    none = ", and the inherited interpreter has none; what imports it cannot run. If it is needed, "
+    return ", ".join(lacks.values()) + none + how
 
 
 def installed(site: Path) -> "dict[str, Distribution]":

@@ -49,6 +49,7 @@ class Built:
     fingerprint: str = field(default="", repr=False)  # sizes and dates of the files, to see later changes
     stack: str = ""  # the release that it stands for, such as sglang==0.5.12
     pins: dict[str, dict[str, str]] = field(default_factory=dict)  # its pins, and what became of each
+    lacks: dict[str, str] = field(default_factory=dict)  # declared by its packages and not there, by name
 
     def provenance(self) -> dict[str, Any]:
         """What is stored with each result; has no path."""

@@ -8,9 +8,9 @@ import os
 import sys
 import traceback
 
-from . import find, pretence, triton_driver
+from . import everywhere, find, pretence, triton_driver
 
-PRETENDING = (pretence.__file__, triton_driver.__file__)
+PRETENDING = (pretence.__file__, everywhere.__file__, triton_driver.__file__)
 HEARD: dict = {}  # once a process: the driver, and the list of what it was asked to launch
 
 

@@ -10,6 +10,8 @@ import contextlib
 from types import SimpleNamespace
 from typing import Any
 
+from .everywhere import everywhere
+
 KIB = 1 << 10
 CARDS = {  # compute capability -> a card that has it, its multiprocessors, GiB of memory, MiB of L2
     "9.0": ("H200", 132, 141, 50), "10.0": ("B200", 148, 180, 126), "10.3": ("B300", 160, 270, 126),
@@ -62,7 +64,7 @@ def gpu(sm):
         replaced(torch.cuda, **_driver(torch, card)),
         replaced(torch, Generator=_generator(torch)),
         replaced(torch.version, cuda=torch.version.cuda or "13.0"),
-        _everywhere(torch),
+        everywhere(torch),
     ):
         yield card
 
@@ -101,56 +103,3 @@ def _generator(torch):
             return super().__new__(cls, "cpu")
 
     return Generator
-
-
-def _everywhere(torch):
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._pytree import tree_flatten, tree_map
-
-    cuda, cpu, meta = torch.device("cuda", 0), torch.device("cpu"), torch.device("meta")
-    device = torch.Tensor.device.__get__
-    with_values = (torch.tensor, torch.as_tensor, torch.from_numpy)
-
-    def there(value):
-        """Whether it is a tensor on the pretended GPU."""
-        return isinstance(value, torch.Tensor) and (device(value) == meta or hasattr(value, "pretended"))
-
-    def named(value):
-        return (isinstance(value, str) and value.startswith("cuda")) or value == cuda
-
-    said = {
-        device: lambda tensor: cuda if there(tensor) else device(tensor),
-        torch.Tensor.is_cuda.__get__: there,
-        torch.Tensor.get_device: lambda tensor: 0 if there(tensor) else -1,
-    }
-
-    def mark(value):
-        if isinstance(value, torch.Tensor):
-            value.pretended = True
-        return value
-
-    class Everywhere(TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            # Page-locked memory is a card's, too.
-            kwargs = {name: value for name, value in (kwargs or {}).items() if name != "pin_memory"}
-            if function in said:
-                return said[function](args[0])
-            if function is torch.device:
-                return function(*args, **kwargs)
-            values, _ = tree_flatten((args, kwargs))
-            on_gpu = any(named(value) or there(value) for value in values)
-            if not on_gpu:
-                return function(*args, **kwargs)
-            without = any(isinstance(value, torch.Tensor) and device(value) == meta for value in values)
-            kept = not without and (function in with_values or any(map(there, values)))
-            place = cpu if kept else meta
-
-            def moved(value):
-                if isinstance(value, torch.Tensor):
-                    return value if kept else value.to(meta)
-                return value if isinstance(value, torch.Generator) or not named(value) else place
-
-            kwargs = {name: value for name, value in kwargs.items() if not isinstance(value, torch.Generator)}
-            return tree_map(mark, function(*tree_map(moved, args), **tree_map(moved, kwargs)))
-
-    return Everywhere()

@@ -155,21 +155,13 @@ def ready(command, kernel, function, stage, tell):
     tuning.forget()
     inputs = kernel.inputs(**case)
     tell_and_keep(inputs_hash=values.digest(inputs))
-    call = prepared(kernel, function, inputs)
-    if fence.edge(command):
-        call = fence.behind(command, kernel, call, inputs, tell_and_keep, Stopped)
-    sanitized = mode.partition("+")[0] == "sanitized"
-    if sanitized:
-        tell_and_keep(tensors=named.places(call, inputs))
+    call = watched(command, kernel, prepared(kernel, function, inputs), inputs, tell_and_keep)
     if tuning.wanted(mode):
         tuning.tuned(call, stage, tell_and_keep, Stopped)
         mode = mode[: -len(tuning.TUNED)]
     stage("first_call")
-    written = values.tensors(raw(kernel, call()))
-    values.synchronize(command["device"])
-    sizes = [values.size(each) for each in written]
-    del written
-    if sanitized or mode in ("eager", "fenced", "fenced_start"):
+    sizes = called_once(kernel, call, command["device"])
+    if is_sanitized(mode) or mode in ("eager", "fenced", "fenced_start"):
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":
         timed = graph.captured(kernel, call, inputs, case, stage, tell_and_keep)
@@ -177,8 +169,28 @@ def ready(command, kernel, function, stage, tell):
         timed = piecewise.captured(kernel, function, inputs, case, stage, tell_and_keep)
     else:
         raise Stopped("not_run", f"this workbench has no mode {mode!r}")
-    untimed = fence.edge(command) or sanitized
+    untimed = fence.edge(command) or is_sanitized(mode)
     return None if untimed else timed, told, (call, inputs)
+
+
+def watched(command, kernel, call, inputs, tell):
+    """The call behind the fence that its mode asks for; a sanitizer is told which tensor lies where."""
+    if fence.edge(command):
+        call = fence.behind(command, kernel, call, inputs, tell, Stopped)
+    if is_sanitized(command["mode"]):
+        tell(tensors=named.places(call, inputs))
+    return call
+
+
+def is_sanitized(mode):
+    return mode.partition("+")[0] == "sanitized"
+
+
+def called_once(kernel, call, device):
+    """The sizes of what the call has written; nothing of it is kept."""
+    written = values.tensors(raw(kernel, call()))
+    values.synchronize(device)
+    return [values.size(each) for each in written]
 
 
 def load(file):
