@@ -5,15 +5,15 @@ import example_results as examples
 import pytest
 
 from workbench import difference, untrusted
-from workbench.findings import Findings
 from workbench.matrix import Matrix
+from workbench.pages.findings import Findings
+from workbench.pages.sources import Sources
+from workbench.pages.stacks import Difference, Pins
+from workbench.pages.versions import Versions, by_gpu
 from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Results, Trial
 from workbench.showing import legend
 from workbench.showing.grids import grids
 from workbench.showing.signatures import differences, parameters
-from workbench.sources import Sources
-from workbench.stacks import Difference, Pins
-from workbench.versions import Versions, by_gpu
 
 SIMULATED = {  # how linear RGB is seen (Machado, Oliveira and Fernandes 2009, severity 1)
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),

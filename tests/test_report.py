@@ -14,20 +14,20 @@ import nbformat
 import pytest
 
 from workbench import cli
-from workbench.ceilings import ceilings
 from workbench.figures import latency
-from workbench.findings import Findings
 from workbench.matrix import Matrix
+from workbench.pages.ceilings import ceilings
+from workbench.pages.findings import Findings
+from workbench.pages.sources import Sources
+from workbench.pages.stacks import Difference, Pins
+from workbench.pages.versions import Versions
 from workbench.report import Report, render, render_all
 from workbench.results import Results
 from workbench.showing import pages
 from workbench.showing.executed import NotebookDied, execute
 from workbench.showing.plot import Plot
 from workbench.showing.told import Told, told
-from workbench.sources import Sources
-from workbench.stacks import Difference, Pins
 from workbench.verdict import judge_named
-from workbench.versions import Versions
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 PAGES = ("01_crash_matrix", "02_performance", "03_versions", "04_raises", "05_dies")

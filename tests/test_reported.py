@@ -4,7 +4,8 @@ from typing import Any
 import example_results as examples
 import pytest
 
-from workbench import elsewhere, known_issues, reported
+from workbench import known_issues, reported
+from workbench.pages import elsewhere
 from workbench.results import Result, Results
 from workbench.showing.cells import links
 from workbench.showing.legend import LEGEND

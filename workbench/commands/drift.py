@@ -55,8 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _save(rows: list[Any], folder: Path, *trees: Any) -> Path:
-    from workbench import drifts, files
+    from workbench import files
     from workbench.environments.requirement import CARRIED, COMPONENT, SHOWN
+    from workbench.pages import drifts
 
     shown = {**SHOWN, CARRIED: COMPONENT}
     before, after = (f"{shown.get(tree.name, tree.name)} {tree.version}" for tree in trees)

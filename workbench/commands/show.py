@@ -78,8 +78,8 @@ def _against(results: Any) -> Any:
 
 
 def _text(results: Any, options: argparse.Namespace) -> str:
-    from workbench.findings import Findings
     from workbench.matrix import Matrix
+    from workbench.pages.findings import Findings
     from workbench.planned import Aside, planned
 
     matrix = Matrix(results, options.columns)
