@@ -152,7 +152,7 @@ def test_findings_count_what_speaks_against_an_environment(matrix: Matrix) -> No
     lines = Findings(matrix.results).lines
     assert "example_attention: missing (api_changed), 1 of 23 trials on Example GPU A, in example 2" in lines
     flaky = next(line for line in lines if "illegal_memory_access" in line)
-    assert "2 of 23 trials" in flaky and "1 of them not each time" in flaky
+    assert "2 of 23 trials" in flaky and "1 of them flaky" in flaky
     assert not [line for line in lines if "unsupported" in line or "not run" in line]
     assert "nothing is found" in repr(Findings(Results()))
     calm = Findings(Results((examples.one("k", {"n": 1}, "a"),)))

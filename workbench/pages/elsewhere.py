@@ -13,7 +13,7 @@ from workbench.showing.cells import Cell, links
 from workbench.showing.shown import Shown
 from workbench.untrusted import MESSAGE, escaped, natural
 
-EMPTY = "Each GPU family that a known issue names has trials here that ran."
+EMPTY = "Trials ran here on every GPU family that a known issue names."
 
 
 def unmeasured(results: Results, kernels: Collection[str] = ()) -> Shown:

@@ -56,7 +56,7 @@ class Difference:
             return "nothing differs"
         if names <= ONLY_FLASHINFER:
             return "only FlashInfer changed"
-        return "more than FlashInfer changed: as a user of the stack would get it"
+        return "more than FlashInfer changed: the two stacks are compared as their users get them"
 
     def __repr__(self) -> str:
         if not self._pair:

@@ -37,7 +37,7 @@ def cost(folder: str | Path) -> Shown:
     found = {file.stem: object_in(file) for file in sorted(Path(folder).glob("*.json"))}
     rows = tuple((plain(name), *entries) for name, facts in found.items() if (entries := _taken(facts)))
     heads = ("what", "trials", "attempts", "wall time in s", "ratio")
-    return Shown("What runs took, as they said it themselves", heads, rows, empty)
+    return Shown("What runs took, by their own summaries", heads, rows, empty)
 
 
 def _taken(facts: dict[str, Any]) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def bound(results: Results) -> Shown:
     false = sum(each.verdict in (Direction.FASTER, Direction.SLOWER) for each in changes)
     words = f"{false} of {len(changes)} comparisons of equal sides were called different"
     if changes and not false:
-        words += f"; with 95 %, under {1 - 0.05 ** (1 / len(changes)):.1%} are"
+        words += f"; at 95 % confidence fewer than {1 - 0.05 ** (1 / len(changes)):.1%} of all are"
     return Shown("", (), (), f"{words}." if changes else "No A/A run is stored.")
 
 
