@@ -7,6 +7,7 @@ when the tree takes more memory than it may, or when the worker has ended. Linux
 Control: b"s" asks the worker for its stacks, b"k" ends the tree. Report: one JSON line at the end.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -119,10 +120,8 @@ def reap():
 
 
 def signal_one(pid, number):
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or become another user's
         os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):  # gone, or become another user's
-        pass
 
 
 def descendants():
