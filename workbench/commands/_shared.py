@@ -16,7 +16,7 @@ def stack_options(add: Any) -> None:
     add(
         "--torch",
         choices=("inherit", "isolated"),
-        help="isolated: the torch that the stack pins, of its own: gigabytes (default: inherit)",
+        help="isolated: install the torch that the stack pins, which is gigabytes (default: inherit)",
     )
 
 

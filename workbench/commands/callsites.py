@@ -1,4 +1,4 @@
-"""Show which calls of a project fit another version of the library, break, silently shift, or miss their function."""
+"""Show which calls of a project fit another version of the library, break, silently shift, or find no function."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="only calls of this one, by its end (again for more)",
+        help="only calls of this function, by the end of its name (again for more)",
     )
     add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
     add("--all", action="store_true", help="show the calls that are ok as well")

@@ -16,7 +16,7 @@ EXAMPLES = """examples:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--environment", metavar="SPEC", help="requirements; built if need be")
-    add("--python", metavar="PATH", help="an interpreter that exists")
+    add("--python", metavar="PATH", help="an existing interpreter")
     add("--wheels", metavar="DIR", help="build the environment from this folder of wheels, without a network")
     add(
         "--sm",

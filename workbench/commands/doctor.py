@@ -15,7 +15,7 @@ EXAMPLES = """examples:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--environment", metavar="SPEC", help="requirements; built if need be")
-    add("--python", metavar="PATH", help="an interpreter that exists")
+    add("--python", metavar="PATH", help="an existing interpreter")
     add("--wheels", metavar="DIR", help="build the environment from this folder of wheels, without a network")
     add("--expect", metavar="FILE", help="requirement lines that the environment must meet")
     add("--json", action="store_true", help="the fingerprint and the skews on stdout")

@@ -1,4 +1,4 @@
-"""Show what differs between two versions for those who call them, without installing either."""
+"""Show what changed for callers between two versions, without installing either."""
 
 import argparse
 import json
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="only this one, by its end (again for more)",
+        help="only this function, by the end of its name (again for more)",
     )
     add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
     add("--json", action="store_true", help="a list of changes on stdout")

@@ -1,4 +1,4 @@
-"""Write a stored trial as one self-contained Python file, and run it in an environment made anew."""
+"""Write a stored trial as one self-contained Python file, and run it in a new environment."""
 
 import argparse
 import json
