@@ -50,7 +50,7 @@ class Difference:
 
     @property
     def question(self) -> str:
-        """Which of the two questions a comparison of the two answers."""
+        """What a comparison of the two can speak about: FlashInfer alone, or the stacks as a whole."""
         names = {row.package for row in difference(*self._pair)} if self._pair else set()
         if not names:
             return "nothing differs"

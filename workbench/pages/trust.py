@@ -53,7 +53,7 @@ def _taken(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def equal_sides(results: Results) -> Shown:
-    """A/A: each environment's arms against each other, all trials; what was said of sides that are equal."""
+    """A/A: what the rule said of each environment compared with itself, over all trials."""
     rows = []
     for one, two in _arms(results):
         changes = [each for each in compare(results, one, two, DEFAULT) if each.ratio is not None]
@@ -82,7 +82,7 @@ def _counts(changes: Sequence[Any]) -> tuple[str, ...]:
 
 
 def bound(results: Results) -> Shown:
-    """The bound that the number of equal comparisons gives for the share of false verdicts, with 95 %."""
+    """An upper bound (95 %) for the share of false verdicts, from the number of A/A comparisons."""
     changes = [
         each for one, two in _arms(results) for each in compare(results, one, two, DEFAULT) if each.ratio
     ]
@@ -94,7 +94,7 @@ def bound(results: Results) -> Shown:
 
 
 def made(results: Results) -> Plot | Shown:
-    """How often a change that a dial really made is told, by processes a side and rule."""
+    """How often a change that was really made, with a dial, is found; by processes a side and rule."""
     return _rates(
         results,
         "A change that was really made",
@@ -103,7 +103,7 @@ def made(results: Results) -> Plot | Shown:
 
 
 def possible(results: Results) -> Plot | Shown:
-    """The same of any change, added to the noise between the processes of these results."""
+    """How often a change of any size would be found: it is added to the noise between the stored processes."""
     return _rates(
         results,
         "A change added to the noise of all trials",

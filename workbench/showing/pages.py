@@ -55,7 +55,7 @@ def export(notebook: nbformat.NotebookNode, title: str) -> str:
 
 
 def failure(name: str, title: str, said: str) -> str:
-    """A page that says that and why there is no page; `said` is a traceback."""
+    """The page that stands for one that could not be made; `said` is the traceback."""
     body = (
         f'<h1>{escaped(title)}</h1><p class="failed"><strong>This page could not be made.</strong> '
         f"Its notebook {escaped(name)} ended with the words below; the other pages are not affected.</p>"

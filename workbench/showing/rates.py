@@ -60,7 +60,7 @@ def _row(rule: str, each: Seen) -> tuple[str, ...]:
 
 
 def said(rates: Rates) -> str:
-    """What each effort, with the processes it takes, finds of each change."""
+    """How often each effort, with its number of processes, finds each change."""
     return " ".join(filter(None, (_effort(rates, rule) for rule in RULES.values())))
 
 
