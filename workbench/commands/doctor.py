@@ -2,8 +2,9 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
+
+from workbench.commands._shared import aside
 
 EXAMPLES = """examples:
   workbench doctor                                            # the interpreter that runs the workbench
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         environment = environments.parse(options.environment or "here", options.python)
         built = environments.build(
-            environment, wheels=Path(options.wheels) if options.wheels else None, progress=_say
+            environment, wheels=Path(options.wheels) if options.wheels else None, progress=aside
         )
         variables = built.variables if options.environment else {}
         found = doctor.take(built.python, variables)
@@ -40,7 +41,3 @@ def run(options: argparse.Namespace) -> int:
     if report.against:
         return 1
     return 0 if wanted or found.version("flashinfer-python") else 3
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

@@ -2,9 +2,10 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
+
+from workbench.commands._shared import aside
 
 EXAMPLES = """examples:
   workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
@@ -43,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     from workbench import drift
 
     wheels = Path(options.wheels) if options.wheels else None
-    old, new = drift.open_pair(options.old, options.new, wheels, _say)
+    old, new = drift.open_pair(options.old, options.new, wheels, aside)
     rows = drift.drift(old, new, options.function)
     if options.save:
-        _say(f"stored as {_save(rows, Path(options.save), old.tree, new.tree)}")
+        aside(f"stored as {_save(rows, Path(options.save), old.tree, new.tree)}")
     if options.json:
         print(json.dumps([each.facts() for each in rows], indent=1))
     else:
@@ -75,7 +76,3 @@ def _show(rows: list[Any], title: str) -> None:
             function = each.function
         index = [f"@{at}" for at in (each.index_from, each.index_to) if at is not None]
         print(f"  {each.change:28} {each.parameter}{' -> '.join(index)}  {each.detail}"[:400])
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)
