@@ -1,4 +1,4 @@
-"""What the tests share: the zoo of misbehaving kernels, run for real on the CPU."""
+"""What the tests share: commands as a user types them, and the zoo of misbehaving kernels, run for real on the CPU."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench import environments, planning, runner
+from workbench import cli, environments, planning, runner
 from workbench.store import load
 
 os.environ["WORKBENCH_TESTS"] = f"{os.getpid()}-{time.time_ns()}"  # by which our processes are known
@@ -28,5 +28,19 @@ def zoo(tmp_path):
         options = {"limits_s": LIMITS_S, "memory_mb": 700, "effort": "quick", "quiet": True, **options}
         run.summary = runner.run(planned, None, runner.Options(results=results, **options))
         return load(results)
+
+    return run
+
+
+@pytest.fixture
+def typed(capsys):
+    """Runs the command: `typed("show", "x")` -> exit code, stdout, stderr."""
+
+    def run(*words):
+        try:
+            code = cli.main([str(word) for word in words])
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
 
     return run

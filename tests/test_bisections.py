@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from workbench.bisections import bisections
+from workbench.pages.bisections import bisections
 
 
 def probe(environment, answer):

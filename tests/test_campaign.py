@@ -8,9 +8,9 @@ import pytest
 from process_times import NEW, OLD, STEADY, attempt, times
 
 from workbench import campaign
-from workbench.by_mode import by_mode
 from workbench.campaign.same_code import controls, load
 from workbench.campaign.single import MOST_VALUES, Single, singles
+from workbench.pages.by_mode import by_mode
 from workbench.results import OUTCOME_OF_REASON, Result, Results, Trial
 
 A, B = "0.6.8.post1", "0.6.11.post1"

@@ -5,7 +5,7 @@ import example_results as examples
 import pytest
 
 from workbench import gpus, kernels
-from workbench.ceilings import ceilings, visited
+from workbench.pages.ceilings import ceilings, visited
 from workbench.results import Result, Results
 
 CASE: dict[str, Any] = dict(tokens=1024, experts=32, hidden=3072, columns=5760, top_k=4, routing="uniform")

@@ -10,27 +10,13 @@ from pathlib import Path
 import example_results as examples
 import pytest
 
-from workbench import cli, planning
+from workbench import planning
 from workbench.commands import show
 from workbench.progress import Progress
 from workbench.results import Outcome, Result, Trial
 from workbench.store import save
 
 ZOO = Path(__file__).parent / "kernels"
-
-
-@pytest.fixture
-def typed(tmp_path, capsys):
-    """Runs the command: `typed("show", "x")` -> exit code, stdout, stderr."""
-
-    def run(*words):
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as end:
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def of_zoo(tmp_path, how, *more):

@@ -7,7 +7,7 @@ import pytest
 from made_wheels import old_and_new
 
 from workbench import cli
-from workbench.drifts import MOST, Drift, file_of
+from workbench.pages.drifts import MOST, Drift, file_of
 
 BEFORE, AFTER = "flashinfer 0.6.8.post1", "flashinfer 0.6.11.post1"
 

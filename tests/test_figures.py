@@ -46,7 +46,7 @@ def test_share_of_the_floor_names_launch_bound_points(results: Results) -> None:
 
 def test_versions_beside_each_other_are_no_verdict(results: Results) -> None:
     plot = side_by_side(results, KERNEL, examples.OLD, examples.NEW)
-    assert "No verdict" in plot.note
+    assert "This is no verdict" in plot.note
     assert list(plot.frame()["samples"]) == ["21 | 21"] * 20
     assert "ratio" in plot.heads
 

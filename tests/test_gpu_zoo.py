@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench import coredump, environments, gpus, planning, runner
+from workbench import environments, gpus, planning, runner
+from workbench.forensics import coredump
 from workbench.store import load
 
 GPU = gpus.here()

@@ -10,7 +10,7 @@ import example_results as examples
 import nbformat
 import pytest
 
-from workbench.drifts import file_of
+from workbench.pages.drifts import file_of
 from workbench.showing.executed import refresh
 from workbench.store import load
 

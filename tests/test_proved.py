@@ -1,6 +1,6 @@
 """The table of planted changes, from made-up attempts: what is named, what came again, and what is no pair."""
 
-from workbench.proved import proved
+from workbench.pages.proved import proved
 from workbench.results import Outcome, Result, Results, Trial
 from workbench.store import load, save
 

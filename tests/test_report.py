@@ -14,20 +14,20 @@ import nbformat
 import pytest
 
 from workbench import cli
-from workbench.ceilings import ceilings
 from workbench.figures import latency
-from workbench.findings import Findings
 from workbench.matrix import Matrix
-from workbench.report import Report, render, render_all
+from workbench.pages.ceilings import ceilings
+from workbench.pages.findings import Findings
+from workbench.pages.sources import Sources
+from workbench.pages.stacks import Difference, Pins
+from workbench.pages.versions import Versions
+from workbench.report import Report, render_all
 from workbench.results import Results
 from workbench.showing import pages
 from workbench.showing.executed import NotebookDied, execute
 from workbench.showing.plot import Plot
 from workbench.showing.told import Told, told
-from workbench.sources import Sources
-from workbench.stacks import Difference, Pins
 from workbench.verdict import judge_named
-from workbench.versions import Versions
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 PAGES = ("01_crash_matrix", "02_performance", "03_versions", "04_raises", "05_dies")
@@ -165,7 +165,9 @@ def test_index_says_what_how_old_and_what_failed(made: tuple[Report, object]) ->
 
 
 @pytest.mark.slow
-def test_one_notebook_is_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_of_this_interpreter_and_of_the_caller_s_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Relative folders are the caller's; a `python3` of somebody's own does not win."""
     _spoil_jupyter(tmp_path / "jupyter")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
@@ -173,12 +175,10 @@ def test_one_notebook_is_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notebooks").mkdir()
     shows = "import sys, pathlib\nprint(sys.executable, pathlib.Path.cwd().name, x, results)"
-    file = notebook(tmp_path / "notebooks" / "shows.ipynb", "x = 1\nresults = []", shows)
-    written = render(file, "site", x="a == b", results=["mine"], unknown=3)
-    assert written == Path("site/shows.html")
-    text = written.read_text()
+    notebook(tmp_path / "notebooks" / "shows.ipynb", "x = 1\nresults = []", shows)
+    assert render_all("notebooks", "site", {"x": "a == b", "results": ["mine"], "unknown": 3}).complete
+    text = Path("site/shows.html").read_text()
     assert f"{sys.executable} notebooks a == b ['{tmp_path}/mine']" in html.unescape(text)
-    assert "All pages" not in text
 
 
 @pytest.mark.slow
@@ -191,15 +191,14 @@ def test_a_cell_past_its_limit_is_a_failure(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_dead_process_is_not_a_page(tmp_path: Path) -> None:
     with pytest.raises(NotebookDied):
-        render(notebook(tmp_path / "dies.ipynb", "x = 1", "import os\nos.abort()"), tmp_path / "site")
-    assert not (tmp_path / "site").exists()
+        execute(notebook(tmp_path / "dies.ipynb", "x = 1", "import os\nos.abort()"), {})
 
 
 @pytest.mark.slow
 def test_too_large_is_refused() -> None:
     cells = [nbformat.v4.new_markdown_cell("# Large\n\n" + "words " * 400_000)]
     with pytest.raises(ValueError, match="choose fewer"):
-        pages.export(nbformat.v4.new_notebook(cells=cells), "Large", index=False)
+        pages.export(nbformat.v4.new_notebook(cells=cells), "Large")
 
 
 @pytest.mark.slow

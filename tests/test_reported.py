@@ -4,7 +4,8 @@ from typing import Any
 import example_results as examples
 import pytest
 
-from workbench import elsewhere, known_issues, reported
+from workbench import known_issues, reported
+from workbench.pages import elsewhere
 from workbench.results import Result, Results
 from workbench.showing.cells import links
 from workbench.showing.legend import LEGEND
@@ -47,7 +48,7 @@ def ran(*reasons: str, environment: str = examples.NEW, kernel: str = "example_m
         (["ok"], {"reasons": ["api_changed"]}, "not seen: none of 1 trial that ran"),
         (["not_run", "missing_cubin"], {}, "not measured: none of its 2 trials ran"),
         (["not_run", "ok"], {}, "contradicts: none of 1 trial that ran"),
-        (["ok"], {"reasons": ["slower"]}, "not decided: 1 trial ran, and slower takes a comparison"),
+        (["ok"], {"reasons": ["slower"]}, "not decided: 1 trial ran; only a comparison can tell slower"),
         (
             ["missing_cubin"],
             {"reasons": ["missing_cubin"]},

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from workbench import cli
 from workbench.repro import choosing, recipe, vouched
 from workbench.results import Outcome, Result, Results, Trial
 from workbench.store import save_all
@@ -22,50 +21,46 @@ def failed(how="segfaults", **facts):
 
 
 @pytest.fixture
-def typed(tmp_path, monkeypatch, capsys):
+def repro(tmp_path, monkeypatch, typed):
     monkeypatch.chdir(tmp_path)
     clean = replace(failed("right"), outcome=Outcome.OK, reason="ok")
     save_all([failed(), failed("aborts"), clean], tmp_path / "r" / "a.jsonl")
 
-    def run(*words):
-        code = cli.main(["repro", "--results", "r", *map(str, words)])
-        return code, *capsys.readouterr()
-
-    return run
+    return lambda *words: typed("repro", "--results", "r", *words)
 
 
-def test_the_list_names_what_speaks_against_its_environment(typed):
-    code, out, _ = typed("--list")
+def test_the_list_names_what_speaks_against_its_environment(repro):
+    code, out, _ = repro("--list")
     assert code == 1 and out.count("\n") == 3 and failed().trial.id in out and "right" not in out
-    assert typed()[:2] == (code, out)
-    assert [each["trial"] for each in json.loads(typed("--list", "--json")[1])] == [
+    assert repro()[:2] == (code, out)
+    assert [each["trial"] for each in json.loads(repro("--list", "--json")[1])] == [
         failed().trial.id, failed("aborts").trial.id,
     ]  # fmt: skip
 
 
-def test_an_unknown_trial_gets_the_list(typed):
-    code, out, err = typed("ffffffffff0")
+def test_an_unknown_trial_gets_the_list(repro):
+    code, out, err = repro("ffffffffff0")
     assert code == 2 and failed().trial.id in out and "no trial's id begins with" in err
 
 
-def test_a_file_that_was_not_tried_says_so(typed, tmp_path):
-    code, out, _ = typed(failed().trial.id, "--kernel-file", ZOO / "misbehaving.py", "--no-run")
+def test_a_file_that_was_not_tried_says_so(repro, tmp_path):
+    code, out, _ = repro(failed().trial.id, "--kernel-file", ZOO / "misbehaving.py", "--no-run")
     assert code == 3 and "not tried: --no-run" in out
     assert "# tried     not tried: --no-run" in (tmp_path / f"repro_{failed().trial.id}.py").read_text()
 
 
-def test_a_file_that_was_tried_says_what_came_of_it(typed, tmp_path):
-    code, out, _ = typed(
+def test_a_file_that_was_tried_says_what_came_of_it(repro, tmp_path):
+    code, out, _ = repro(
         failed().trial.id[:9], "--kernel-file", ZOO / "misbehaving.py", "--output", "x.py", "--json"
     )
     assert code == 1 and json.loads(out)["state"] == "reproduced"
     assert "# tried     reproduced: " in (tmp_path / "x.py").read_text()
 
 
-def test_a_kernel_comes_from_this_machine_alone(typed, tmp_path):
-    assert "--kernel-file" in typed(failed().trial.id)[2]
+def test_a_kernel_comes_from_this_machine_alone(repro, tmp_path):
+    assert "--kernel-file" in repro(failed().trial.id)[2]
     (tmp_path / "other.py").write_text((ZOO / "misbehaving.py").read_text())
-    assert "another name" in typed(failed().trial.id, "--kernel-file", "other.py", "--no-run")[2]
+    assert "another name" in repro(failed().trial.id, "--kernel-file", "other.py", "--no-run")[2]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 from fake_tools import DEBUGGER, SANITIZER, put_on_path
 from test_runner import strangers
 
-from workbench import canary, coredump, device_fault, environments, forensics, gpus, planning, reruns, runner
+from workbench import canary, environments, forensics, gpus, planning, reruns, runner
+from workbench.forensics import coredump, device_fault
 from workbench.planning import Planned
 from workbench.results import OUTCOME_OF_REASON, Outcome, Result, Trial
 from workbench.store import load

@@ -1,8 +1,8 @@
 """Pins and lock differences as a page shows them; what a result says is never trusted."""
 
 from workbench.figures import ends
+from workbench.pages.stacks import Difference, Pins
 from workbench.results import Outcome, Result, Results, Trial
-from workbench.stacks import Difference, Pins
 
 
 def result(environment, packages, pins=None, **time):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from workbench import stopwatches
+from workbench.pages import stopwatches
 
 CLOCK = stopwatches.CLOCK
 FAILS = {"triton do_bench": "it raised"}

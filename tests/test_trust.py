@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from workbench import trust
 from workbench.comparison import QUICK, Side, compare, found_rates
+from workbench.pages import trust
 from workbench.results import Outcome, Result, Results, Trial
 
 

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.truth import __main__ as truth
 from benchmarks.truth import calls, cupti, ncu, nvbench, rows, timers
 from benchmarks.truth.joining import NOT_TOLD, joined
-from workbench import stopwatches
+from workbench.pages import stopwatches
 
 HEAD = (
     '"ID","Process ID","Kernel Name","Block Size","Section Name","Metric Name","Metric Unit","Metric Value"'

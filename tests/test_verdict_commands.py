@@ -9,24 +9,14 @@ import pytest
 from process_times import NEW, OLD
 from test_verdict import both, timed
 
-from workbench import cli
 from workbench.store import save_all
 
 ZOO = Path(__file__).parent / "kernels"
 
 
-@pytest.fixture
-def typed(tmp_path, capsys, monkeypatch):
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as end:
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The copies that `cache` keeps, made with two processes before several ask for them: parsing takes one core long.
+"""Makes the copies that `cache` keeps, in two processes, before several pages need them at once.
 
 The rule: nothing depends on it. What is not copied here is parsed by whoever loads it.
 """

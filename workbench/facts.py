@@ -1,4 +1,4 @@
-"""What a worker may tell, in one place: the called code shares its process, and may have written the line.
+"""Checks what a worker tells: the called code shares its process, and may have written the line itself.
 
 Whoever uses facts afterwards may rely on their kinds, and on every number being one that can be stored.
 """

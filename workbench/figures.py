@@ -143,6 +143,4 @@ def _range(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
         if rows
         else "no data"
     )
-    return (
-        f"{len(rows)} points {span}; lines for {', '.join(environments[:8])}. The data stands below as text."
-    )
+    return f"{len(rows)} points {span}; lines for {', '.join(environments[:8])}. The data is below as text."

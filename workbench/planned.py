@@ -67,7 +67,9 @@ class Aside:
         fenced = {result.trial for result in self.results if is_forensic(result)} - proof
         dialled = {result.trial for result in self.results if is_instrument(result)} - fenced - proof
         fenced_modes = ", ".join(FORENSIC_MODES)
-        found = [(len(fenced), f"in forensic modes ({fenced_modes}), which do not vote", FORENSICS)]
+        found = [
+            (len(fenced), f"in forensic modes ({fenced_modes}), which do not count in a verdict", FORENSICS)
+        ]
         found += [(len(proof), "of kernels that fail in known ways, instruments of forensics", FORENSICS)]
         found += [(len(dialled), "of our own kernels, instruments of the stopwatch", MEASURING)]
         return [(f"{count} trials {what}", page) for count, what, page in found if count]

@@ -48,16 +48,6 @@ class Report:
         return "\n".join([*lines, f"{self.folder / 'index.html'}"])
 
 
-def render(notebook: Path | str, folder: Path | str, **parameters: Any) -> Path:
-    """One notebook as one page in the folder. Raises what the notebook raised, or NotebookDied."""
-    notebook, parameters = Path(notebook), _given(parameters)
-    executed = execute(notebook, parameters, _limit_s(parameters))
-    title, _ = pages.heading(executed, notebook.stem)
-    file = Path(folder) / f"{notebook.stem}.html"
-    write(file, pages.export(executed, title, index=False))
-    return file
-
-
 def render_all(
     notebooks: Path | str,
     site: Path | str,
@@ -99,10 +89,10 @@ def _page(notebook: Path, site: Path, parameters: dict[str, Any]) -> Page:
         executed = execute(notebook, parameters, _limit_s(parameters))
         said = told(executed)
         data = _data(said, known_parameters(notebook))
-        text = pages.export(executed, title, index=True)
+        text = pages.export(executed, title)
     except Exception as problem:  # whatever a notebook raises, it is that page's trouble alone
         why = f"{type(problem).__name__}: {_last_words(problem)}"
-        text = pages.failure(notebook.name, title, traceback.format_exc(), index=True)
+        text = pages.failure(notebook.name, title, traceback.format_exc())
     write(site / f"{notebook.stem}.html", text)
     return Page(notebook.stem, title, sentence, data, why, said.answer, said.findings)
 

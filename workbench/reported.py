@@ -22,8 +22,8 @@ UNTRIED = {Outcome.NOT_RUN, Outcome.NOT_BUILT, Outcome.NOT_EXERCISED}
 ABOUT_TIME = {"slower", "inconclusive"}
 EMPTY = "No known issue of another project was reported for these kernels, GPUs and versions."
 NOTE = (
-    "Reported is what others wrote in public threads; it was not measured here. Measured are the trials of this page "
-    "that have its kernel, GPU and versions. They need not be the shapes that were reported."
+    "`reported` is what others wrote in public threads; it was not measured here. `measured here` are the trials on "
+    "this page with the same kernel, GPU and versions. Their shapes may differ from those that were reported."
 )
 
 
@@ -66,7 +66,7 @@ class Match:
         if self.word == "not measured":
             return f"none of its {_trials(self.standings)} ran"
         if self.word == "not decided":
-            return f"{_trials(self.ran)} ran, and slower takes a comparison"
+            return f"{_trials(self.ran)} ran; only a comparison can tell slower"
         some = len(self.agreeing) or "none"
         return f"{some} of {_trials(self.ran)} that ran ended as {ended} ({legend.tally(self.ran)})"
 

@@ -1,4 +1,4 @@
-"""JSON from others, read so that nobody need fear what comes out."""
+"""JSON from others, read with limits on its keys, numbers and depth."""
 
 import json
 import math
@@ -11,10 +11,7 @@ DEEPEST = 20  # containers in each other; what walks through a value later may r
 
 
 def read_json(text: bytes | str) -> Any:
-    """JSON that nobody need fear: no key twice, no NaN, no number beyond a float, nothing nested deeply.
-
-    Raises ValueError.
-    """
+    """The value. Raises ValueError for a key that occurs twice, NaN, a number beyond a float, or deep nesting."""
     if len(text) > LONGEST_LINE:
         raise ValueError(f"a line of more than {LONGEST_LINE} bytes")
     try:

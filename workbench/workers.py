@@ -50,7 +50,6 @@ class Told:
     killed: str | None = None  # limit, idle, memory: our own doing
     code: int | None = None  # exit code (negative: signal) where the worker ended by itself
     worker_over: bool = False
-    undead: int = 0
     stdout: str = ""
     stderr: str = ""
     who: str = ""  # of several ranks the one that is told of, such as "rank 1 of 2"
@@ -247,7 +246,6 @@ class Worker:
         facts = json.loads(line)  # the guard is ours
         self.over = True
         told.code = facts.get("code")
-        told.undead = facts.get("undead", 0)
         if facts.get("over_memory"):
             told.killed = "memory"
 

@@ -11,8 +11,10 @@ from .where import NOT_KNOWN, Part, findings
 
 
 def who(own: Sequence[Result], place: Part, flips: Sequence[Flip]) -> Part:
-    """The library where its kernel leaves the caller's tensors, or a change of it flips the fault; the caller where
-    another input does."""
+    """The library, if its kernel leaves the caller's tensors or its change flips the fault.
+
+    The caller, if another input flips it.
+    """
     library = list(_against_library(own, place, flips))
     caller = [
         (f"another {each['name']} flips it, so a caller could avoid it", [each["faults"], each["right"]])

@@ -1,13 +1,11 @@
 """Gets the answers: from the environment itself, and where it cannot import a function, from its source."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from workbench.environments import BuildError, Built
-from workbench.environments.installer import redact
+from workbench.environments import Built
+from workbench.environments.asking import ask as ask_interpreter
 
 from .table import ASKED
 
@@ -18,23 +16,8 @@ LIMIT_S = 180
 def ask(built: Built, sms: list[int]) -> dict[str, Any]:
     """Function -> what the environment answers."""
     request = {"asked": {name: ways for name, (_, ways) in ASKED.items()}, "sms": sms}
-    try:
-        done = subprocess.run(
-            [built.python, "-I", PROBE, json.dumps(request)],
-            env={**os.environ, **built.variables, "FLASHINFER_NO_DOWNLOAD": "1"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIMIT_S,
-            cwd="/",
-        )
-        return dict(json.loads(done.stdout.decode("utf-8", "replace").strip().rpartition("\n")[2]))
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(f"the interpreter cannot be asked: {type(error).__name__}") from error
-    except ValueError:
-        log = redact(done.stderr.decode("utf-8", "replace"))
-        raise BuildError(
-            f"the interpreter does not answer: {log.strip().rpartition(chr(10))[2]}", log
-        ) from None
+    variables = {**built.variables, "FLASHINFER_NO_DOWNLOAD": "1"}
+    return ask_interpreter(built.python, PROBE, json.dumps(request), limit_s=LIMIT_S, variables=variables)
 
 
 def read(folder: Path, functions: list[str], sms: list[int]) -> dict[str, Any]:

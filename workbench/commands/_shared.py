@@ -1,12 +1,18 @@
-"""What several commands share: exit codes, filters, stack options, and reading results by folder."""
+"""What several commands share: exit codes, words to the user, filters, stack options, and reading results by folder."""
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 FINE, FOUND, UNUSABLE, TOO_LITTLE = 0, 1, 2, 3
+
+
+def aside(text: str) -> None:
+    """Says it on stderr, so that stdout holds the answer alone."""
+    print(f"workbench: {text}", file=sys.stderr)
 
 
 def stack_options(add: Any) -> None:
@@ -16,7 +22,7 @@ def stack_options(add: Any) -> None:
     add(
         "--torch",
         choices=("inherit", "isolated"),
-        help="isolated: the torch that the stack pins, of its own: gigabytes (default: inherit)",
+        help="isolated: install the torch that the stack pins, which is gigabytes (default: inherit)",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.commands import _plan
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, folder, positive, python_version
+from workbench.commands._shared import FINE, TOO_LITTLE, aside, folder, positive, python_version
 
 USAGE = "workbench bundle (--plan FILE | options of `workbench run`) --output FILE [OPTION ...]"
 EXAMPLES = """examples:
@@ -92,7 +92,7 @@ def _collect(options: argparse.Namespace, plan: dict[str, Any], python: str, gat
         folder(options.wheels, "--wheels"),
         Path(sys.executable),
         python,
-        say=_aside,
+        say=aside,
     )
     prebuilt = folder(options.prebuilt, "--prebuilt")
     return bundling.collect(plan, chosen, sources, prebuilt, options.arch, gathered)
@@ -121,7 +121,7 @@ def _say_too_large(problem: Any, options: argparse.Namespace) -> int:
         )
         return TOO_LITTLE
     print("\n".join(_lines(problem.left_out)))
-    _aside(f"{problem}, more than {options.limit_mb:g}: nothing is written; the above does not fit")
+    aside(f"{problem}, more than {options.limit_mb:g}: nothing is written; the above does not fit")
     return TOO_LITTLE
 
 
@@ -138,7 +138,3 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
         sizes[f"workbench: {len(ours)} files"] = sum(row["carried_bytes"] for row in ours)
     ordered = sorted(sizes.items(), key=lambda each: -each[1])
     return [plain(f"{size / 2**20:8.2f} MiB  {text}", MESSAGE) for text, size in ordered]
-
-
-def _aside(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

@@ -1,11 +1,12 @@
-"""Show which calls of a project fit another version of the library, break, silently shift, or miss their function."""
+"""Show which calls of a project fit another version of the library, break, silently shift, or find no function."""
 
 import argparse
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from workbench.commands._shared import aside
 
 EXAMPLES = """examples:
   workbench callsites sglang==0.5.11 --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
@@ -29,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="only calls of this one, by its end (again for more)",
+        help="only calls of this function, by the end of its name (again for more)",
     )
     add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
     add("--all", action="store_true", help="show the calls that are ok as well")
@@ -43,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     from workbench.drift.compare import matches
 
     wheels = Path(options.wheels) if options.wheels else None
-    project = drift.open_release(options.path, wheels=wheels, say=_say)
+    project = drift.open_release(options.path, wheels=wheels, say=aside)
     if not project.python_files():
         raise ValueError(f"there is no Python file in {options.path}")
-    old, new = drift.open_pair(options.old, options.new, wheels, _say)
+    old, new = drift.open_pair(options.old, options.new, wheels, aside)
     found = callsites(project, old, new)
     wanted = options.function
     found = [each for each in found if not wanted or any(matches(each.function, name) for name in wanted)]
@@ -67,7 +68,3 @@ def _show(found: list[Any], every: bool, title: str) -> None:
     for each in found:
         if every or each.verdict != "ok" or each.detail:
             print(f"{each.file}:{each.line}: {each.verdict:8} {each.function}: {each.detail}"[:500])
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

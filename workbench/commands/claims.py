@@ -2,9 +2,10 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
+
+from workbench.commands._shared import aside
 
 EXAMPLES = """examples:
   workbench claims --environment flashinfer==0.6.11.post1
@@ -16,7 +17,7 @@ EXAMPLES = """examples:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--environment", metavar="SPEC", help="requirements; built if need be")
-    add("--python", metavar="PATH", help="an interpreter that exists")
+    add("--python", metavar="PATH", help="an existing interpreter")
     add("--wheels", metavar="DIR", help="build the environment from this folder of wheels, without a network")
     add(
         "--sm",
@@ -49,10 +50,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         wheels = Path(options.wheels) if options.wheels else None
         environment = environments.parse(options.environment or "here", options.python)
-        built = environments.build(environment, wheels=wheels, progress=_say)
+        built = environments.build(environment, wheels=wheels, progress=aside)
         found = doctor.take(built.python, built.variables)
         if not found.version("flashinfer-python"):
-            print(f"workbench: {environment.name} has no flashinfer-python", file=sys.stderr)
+            aside(f"{environment.name} has no flashinfer-python")
             return 3
         rows = claims.claims(built, found, results, options.sm or claims.SMS)
     except environments.BuildError as error:
@@ -87,7 +88,3 @@ def _sm(text: str) -> int:
     if not number.isdigit() or not 70 <= int(number) <= 130:
         raise argparse.ArgumentTypeError(f"{text} is no SM; write it like 90 or 10.3")
     return int(number)
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

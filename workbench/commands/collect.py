@@ -1,4 +1,4 @@
-"""Close a submission's books, or merge results of other machines."""
+"""Say what became of a submission's remaining trials, or merge results of other machines."""
 
 import argparse
 import json

@@ -2,8 +2,9 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
+
+from workbench.commands._shared import aside
 
 EXAMPLES = """examples:
   workbench doctor                                            # the interpreter that runs the workbench
@@ -15,7 +16,7 @@ EXAMPLES = """examples:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--environment", metavar="SPEC", help="requirements; built if need be")
-    add("--python", metavar="PATH", help="an interpreter that exists")
+    add("--python", metavar="PATH", help="an existing interpreter")
     add("--wheels", metavar="DIR", help="build the environment from this folder of wheels, without a network")
     add("--expect", metavar="FILE", help="requirement lines that the environment must meet")
     add("--json", action="store_true", help="the fingerprint and the skews on stdout")
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         environment = environments.parse(options.environment or "here", options.python)
         built = environments.build(
-            environment, wheels=Path(options.wheels) if options.wheels else None, progress=_say
+            environment, wheels=Path(options.wheels) if options.wheels else None, progress=aside
         )
         variables = built.variables if options.environment else {}
         found = doctor.take(built.python, variables)
@@ -40,7 +41,3 @@ def run(options: argparse.Namespace) -> int:
     if report.against:
         return 1
     return 0 if wanted or found.version("flashinfer-python") else 3
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

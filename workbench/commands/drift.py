@@ -1,10 +1,11 @@
-"""Show what differs between two versions for those who call them, without installing either."""
+"""Show what changed for callers between two versions, without installing either."""
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
+
+from workbench.commands._shared import aside
 
 EXAMPLES = """examples:
   workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
@@ -31,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="only this one, by its end (again for more)",
+        help="only this function, by the end of its name (again for more)",
     )
     add("--wheels", metavar="DIR", help="look for wheels in this folder alone, without a network")
     add("--json", action="store_true", help="a list of changes on stdout")
@@ -43,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     from workbench import drift
 
     wheels = Path(options.wheels) if options.wheels else None
-    old, new = drift.open_pair(options.old, options.new, wheels, _say)
+    old, new = drift.open_pair(options.old, options.new, wheels, aside)
     rows = drift.drift(old, new, options.function)
     if options.save:
-        _say(f"stored as {_save(rows, Path(options.save), old.tree, new.tree)}")
+        aside(f"stored as {_save(rows, Path(options.save), old.tree, new.tree)}")
     if options.json:
         print(json.dumps([each.facts() for each in rows], indent=1))
     else:
@@ -55,8 +56,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _save(rows: list[Any], folder: Path, *trees: Any) -> Path:
-    from workbench import drifts, files
+    from workbench import files
     from workbench.environments.requirement import CARRIED, COMPONENT, SHOWN
+    from workbench.pages import drifts
 
     shown = {**SHOWN, CARRIED: COMPONENT}
     before, after = (f"{shown.get(tree.name, tree.name)} {tree.version}" for tree in trees)
@@ -74,7 +76,3 @@ def _show(rows: list[Any], title: str) -> None:
             function = each.function
         index = [f"@{at}" for at in (each.index_from, each.index_to) if at is not None]
         print(f"  {each.change:28} {each.parameter}{' -> '.join(index)}  {each.detail}"[:400])
-
-
-def _say(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

@@ -21,7 +21,11 @@ READ = ("id", "kind", "gpu", "sm", "versions", "stderr", "stdout", "measurements
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="JSON files, or - for standard input")
-    parser.add_argument("--json", action="store_true", help="as always: one JSON line a record")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="changes nothing: the output is always one JSON line for each record",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

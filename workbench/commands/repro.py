@@ -1,12 +1,11 @@
-"""Write a stored trial as one self-contained Python file, and run it in an environment made anew."""
+"""Write a stored trial as one self-contained Python file, and run it in a new environment."""
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, folder, load_results, positive
+from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, aside, folder, load_results, positive
 
 USAGE = "workbench repro TRIAL [--results DIR ...] [OPTION ...]"
 EXAMPLES = """examples:
@@ -96,7 +95,7 @@ def _tried(result: Any, text: str, name: str, options: argparse.Namespace) -> An
         if named:
             raise
         return trying.Tried(trying.NOT_TRIED, str(problem))
-    place = trying.Place(environment, wheels, options.gpu, options.limit, _aside)
+    place = trying.Place(environment, wheels, options.gpu, options.limit, aside)
     return trying.attempt(result, text, name, place)
 
 
@@ -120,7 +119,3 @@ def _facts(result: Any) -> dict[str, str]:
         "trial": trial.id, "outcome": str(result.outcome), "reason": result.reason, "kernel": trial.kernel,
         "mode": trial.mode, "case": trial.label, "environment": trial.environment, "gpu": trial.gpu,
     }  # fmt: skip
-
-
-def _aside(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser, without: Collection[str] = ()) ->
             unset = False if how.get("action") == "store_true" else None
             parser.set_defaults(**{name.strip("-").replace("-", "_"): how.get("default", unset)})
 
-    add("--plan", metavar="FILE", help="these options as a JSON object; what is said here goes before it")
+    add("--plan", metavar="FILE", help="a JSON object of these options; options given here override it")
     add(
         "--kernel",
         action="append",
@@ -69,7 +69,11 @@ def _where(add: Any) -> None:
         help="requirements, a stack (sglang==0.5.12, or a name of --stacks), or 'here'",
     )
     stack_options(add)
-    add("--python", metavar="PATH", help="an interpreter that exists: a container's, a colleague's checkout")
+    add(
+        "--python",
+        metavar="PATH",
+        help="an existing interpreter, such as that of a container or of another checkout",
+    )
     add("--wheels", metavar="DIR", help="build environments from this folder of wheels, without a network")
     add("--prebuilt", metavar="DIR", help="a folder of FlashInfer modules that were built ahead")
     add(
@@ -77,8 +81,8 @@ def _where(add: Any) -> None:
         metavar="FILE",
         help="the plan and all it needs from one file of `workbench bundle`; no network",
     )
-    add("--build", action="store_true", help="start also builds that take hours (CUTLASS MoE)")
-    add("--no-build", action="store_true", help="compile no module of FlashInfer; as for every --bundle")
+    add("--build", action="store_true", help="also start builds that take hours (CUTLASS MoE)")
+    add("--no-build", action="store_true", help="compile no FlashInfer module (always so with --bundle)")
 
 
 def _calls(add: Any) -> None:
@@ -100,14 +104,17 @@ def _calls(add: Any) -> None:
         help="compile for this family, such as 120, and run nothing; no GPU is needed (again for more)",
     )
     add(
-        "--effort", choices=("quick", "default", "thorough"), default="default", help="how long each is timed"
+        "--effort",
+        choices=("quick", "default", "thorough"),
+        default="default",
+        help="how long each trial is timed",
     )
     add(
         "--interleave",
         action="store_true",
-        help="all environments by turns on one GPU, anew: to compare them",
+        help="measure anew, with all environments by turns on one GPU, to compare them",
     )
-    add("--arms", type=int, default=1, help="2: each environment against itself as well (A/A)")
+    add("--arms", type=int, default=1, help="2: also compare each environment with itself (A/A)")
     add(
         "--generations",
         type=int,
@@ -127,10 +134,12 @@ def _how(add: Any) -> None:
         metavar="INDEX",
         help="which GPU, by index (default: 0); several ranks take the next ones too",
     )
-    add("--no-reruns", action="store_true", help="no further attempts at what has crashed, to say where")
+    add("--no-reruns", action="store_true", help="make no further attempts to find where a crash happened")
     add("--limit", action="append", default=[], metavar="STAGE=SECONDS", help="such as build=600")
     add("--memory-mb", type=int, help="the most a worker may take (default: four fifths of what is free)")
-    add("--again", action="store_true", help="run also what is stored: one more attempt each")
+    add(
+        "--again", action="store_true", help="also run what is stored already: one more attempt at each trial"
+    )
     add("--no-wait", action="store_true", help="stop at once if another run holds the GPU")
     add("--dry-run", action="store_true", help="show the plan and stop")
     add("--json", action="store_true", help="the plan or the summary as JSON on stdout")

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         action="store_true",
-        help=f"list each trial (default: if they are in {SHORT} rows at most, or with --against)",
+        help=f"list each trial (done by default for at most {SHORT} rows, or with --against)",
     )
     parser.add_argument("--json", action="store_true", help="one object per trial on stdout")
 
@@ -78,8 +78,8 @@ def _against(results: Any) -> Any:
 
 
 def _text(results: Any, options: argparse.Namespace) -> str:
-    from workbench.findings import Findings
     from workbench.matrix import Matrix
+    from workbench.pages.findings import Findings
     from workbench.planned import Aside, planned
 
     matrix = Matrix(results, options.columns)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, folder, load_results, python_version, stack_options
+from workbench.commands._shared import FINE, FOUND, aside, folder, load_results, python_version, stack_options
 
 EXAMPLES = """examples:
   workbench stack sglang==0.5.12                      # what that release pins of what kernels depend on
@@ -95,10 +95,6 @@ def _asked(spec: str, options: argparse.Namespace) -> tuple[Any, Any]:
     release = options.for_python or ".".join(map(str, sys.version_info[:3]))
     wheels = folder(options.wheels, "--wheels")
     sources = environments.Sources(
-        environments.FOLDER.absolute(), wheels, Path(sys.executable), release, say=_aside
+        environments.FOLDER.absolute(), wheels, Path(sys.executable), release, say=aside
     )
     return environments.choose(spec, stacks, as_of=options.as_of, torch=options.torch), sources
-
-
-def _aside(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)

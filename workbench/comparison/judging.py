@@ -131,7 +131,8 @@ def _judged(draft: _Draft, chance: float | None, family: int) -> Change:
 def decided(found: Estimate, limit: float, chance: float) -> Direction:
     """The rule itself. `limit` is a logarithm, `chance` the p-value after Holm.
 
-    Moved: no equality by chance, and by the limit at least. Same: all of the 95 % interval is inside the limit.
+    FASTER or SLOWER: the difference is significant, and at least the limit. SAME: the whole 95 % interval is inside
+    the limit. AMBIGUOUS: neither.
     """
     least = max(limit, math.log1p(FRAGILE)) if found.fragile else limit
     if chance <= LEVEL and abs(found.log_ratio) >= least:

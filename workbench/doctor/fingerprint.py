@@ -2,14 +2,12 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.environments import BuildError
-from workbench.environments.installer import redact
+from workbench.environments.asking import ask
 
 PROBE = Path(__file__).parents[1] / "worker" / "fingerprint.py"
 LIMIT_S = 60
@@ -82,21 +80,4 @@ def take(python: Path, variables: Mapping[str, str] | None = None, folder: Path 
     known = {**os.environ, **(variables or {})}
     folders = [str(folder or Path.cwd()), *filter(None, known.get("PYTHONPATH", "").split(os.pathsep))]
     request = {"folders": folders, "variables": known, "requires": ASKED}
-    try:
-        done = subprocess.run(
-            [python, "-I", PROBE, json.dumps(request)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIMIT_S,
-            cwd="/",
-        )
-        return Fingerprint(json.loads(done.stdout.decode("utf-8", "replace").strip().rpartition("\n")[2]))
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(
-            f"the interpreter cannot be started: {getattr(error, 'strerror', 'no answer')}"
-        ) from error
-    except ValueError:
-        log = redact(done.stderr.decode("utf-8", "replace"))
-        raise BuildError(
-            f"the interpreter does not say what it has: {log.strip().rpartition(chr(10))[2]}", log
-        ) from None
+    return Fingerprint(ask(python, PROBE, json.dumps(request), limit_s=LIMIT_S))

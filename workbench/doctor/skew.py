@@ -1,4 +1,4 @@
-"""One thing that does not go together."""
+"""A skew: something in an environment that does not fit together."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -36,32 +36,36 @@ def _options(
     """The names that are taken out of **kwargs or that those accept to whom it is handed on."""
     hidden: set[str] = set()
     defaults: dict[str, str] = {}
-    handed, closed = 0, True
+    handed, closed = False, True
     for node in body:
-        if isinstance(node, ast.Call):
-            hidden |= taken(node, options)
-            for word in node.keywords:
-                if word.arg is None and isinstance(word.value, ast.Name) and word.value.id == options:
-                    handed += 1
-                    below = _callee(library, function, node, reading)
-                    if below is None:
-                        closed = False
-                        continue
-                    given = {each.arg for each in node.keywords if each.arg}
-                    spent = {each.name for each in below.positional[: len(node.args)]}
-                    names = (
-                        set(below.named)
-                        - given
-                        - spent
-                        - set(own.named)
-                        - {each.name for each in below.parameters if each.kind == POSITIONAL}
-                    )
-                    hidden |= names | set(below.hidden) | set(below.extra)
-                    defaults |= {
-                        name: below.named[name].default or "" for name in names if name in below.named
-                    }
-                    closed = closed and not (below.has(OPTIONS) and not below.closed)
-    return hidden, closed and handed > 0, defaults
+        if not isinstance(node, ast.Call):
+            continue
+        hidden |= taken(node, options)
+        if not _gets(node, options):
+            continue
+        handed, below = True, _callee(library, function, node, reading)
+        if below is None:
+            closed = False
+            continue
+        names = _left_open(below, node) - set(own.named)
+        hidden |= names | set(below.hidden) | set(below.extra)
+        defaults |= {name: below.named[name].default or "" for name in names}
+        closed = closed and not (below.has(OPTIONS) and not below.closed)
+    return hidden, closed and handed, defaults
+
+
+def _gets(node: ast.Call, options: str) -> bool:
+    """Whether the call is given **options."""
+    opened = [word.value for word in node.keywords if word.arg is None]
+    return any(isinstance(each, ast.Name) and each.id == options for each in opened)
+
+
+def _left_open(below: Signature, node: ast.Call) -> set[str]:
+    """Parameters that can still be given by keyword, beside those that the call gives itself."""
+    given = {each.arg for each in node.keywords if each.arg}
+    spent = {each.name for each in below.positional[: len(node.args)]}
+    by_place = {each.name for each in below.parameters if each.kind == POSITIONAL}
+    return set(below.named) - given - spent - by_place
 
 
 def taken(node: ast.Call, options: str) -> set[str]:

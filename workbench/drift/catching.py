@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from .change import Change
 from .signature import OPTIONS, REST, Signature
 
+Row = tuple[str, str, str]  # kind of change, parameter, detail
+
 
 def catchers(signature: Signature) -> str:
     """Shown, such as *args and **kwargs."""
@@ -14,39 +16,35 @@ def catchers(signature: Signature) -> str:
 
 
 def catching(function: str, old: Signature, new: Signature) -> Iterator[Change]:
+    for kind, name, detail in (*_decorated(old, new), *_collecting(old, new), *_behind(old, new)):
+        yield Change(function, kind, name, None, None, detail)
+
+
+def _decorated(old: Signature, new: Signature) -> Iterator[Row]:
     for name in new.extra:
         if name not in old.extra and name not in old.named:
-            yield Change(function, "accepts_more", name, None, None, "a keyword that a decorator takes")
+            yield "accepts_more", name, "a keyword that a decorator takes"
     for name in old.extra:
         if new.accepts(name) is False:
-            yield Change(function, "accepts_less", name, None, None, "a keyword that a decorator took")
-    for kind in (REST, OPTIONS):
+            yield "accepts_less", name, "a keyword that a decorator took"
+
+
+def _collecting(old: Signature, new: Signature) -> Iterator[Row]:
+    for kind, collects in ((REST, "collects positional arguments"), (OPTIONS, "collects keywords")):
         if new.has(kind) and not old.has(kind):
-            yield Change(
-                function,
-                "accepts_more",
-                _of(new, kind),
-                None,
-                None,
-                f"collects {'positional arguments' if kind == REST else 'keywords'}",
-            )
+            yield "accepts_more", _of(new, kind), collects
         if old.has(kind) and not new.has(kind):
-            yield Change(
-                function,
-                "accepts_less",
-                _of(old, kind),
-                None,
-                None,
-                "nothing collects what is left over any more",
-            )
+            yield "accepts_less", _of(old, kind), "nothing collects what is left over any more"
+
+
+def _behind(old: Signature, new: Signature) -> Iterator[Row]:
+    """Keywords that are accepted through *args and **kwargs, without standing in the signature."""
     for name in sorted(set(old.hidden) - set(new.hidden) - set(new.named) - set(old.named)):
         if new.accepts(name) is False:
-            yield Change(
-                function, "parameter_removed", name, None, None, f"was accepted behind {catchers(old)}"
-            )
+            yield "parameter_removed", name, f"was accepted behind {catchers(old)}"
     for name in sorted(set(new.hidden) - set(old.hidden) - set(old.named)):
         if old.accepts(name) is False:
-            yield Change(function, "accepts_more", name, None, None, f"accepted behind {catchers(new)}")
+            yield "accepts_more", name, f"accepted behind {catchers(new)}"
 
 
 def _of(signature: Signature, kind: str) -> str:

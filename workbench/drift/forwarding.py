@@ -36,24 +36,17 @@ def forwards(ev: Evaluator, function: Local) -> list[Forward]:
         call: Any = use.node
         if use.place.scope is not function.inner:
             continue
-        spread = next(
-            (
-                at
-                for at, each in enumerate(call.args)
-                if isinstance(each, ast.Starred) and _is(each.value, rest)
-            ),
-            None,
-        )
-        opened = any(word.arg is None and _is(word.value, options) for word in call.keywords)
-        if spread is not None or opened:
-            plain = ast.Call(
-                call.func,
-                [each for each in call.args if not (isinstance(each, ast.Starred) and _is(each.value, rest))],
-                [word for word in call.keywords if not (word.arg is None and _is(word.value, options))],
-            )
-            values = ev.value(call.func, use.place)
+        spread = [
+            at for at, each in enumerate(call.args) if isinstance(each, ast.Starred) and _is(each.value, rest)
+        ]
+        opened = [word for word in call.keywords if word.arg is None and _is(word.value, options)]
+        if spread or opened:
+            args = [each for at, each in enumerate(call.args) if at not in spread]
+            plain = ast.Call(call.func, args, [word for word in call.keywords if word not in opened])
+            values, given = ev.value(call.func, use.place), arguments(ev, plain, use.place)
             name = call.func.id if isinstance(call.func, ast.Name) else ""
-            found.append(Forward(values, name, arguments(ev, plain, use.place), spread, opened, call.lineno))
+            first = spread[0] if spread else None
+            found.append(Forward(values, name, given, first, bool(opened), call.lineno))
     return found
 
 

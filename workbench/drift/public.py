@@ -101,17 +101,20 @@ def _collect(
         foreign = all(binding.how == "import" and not library.has(binding.dotted) for binding in bindings)
         if each.startswith("_") or foreign or not hows & {"def", "class", "import", "value"}:
             continue
-        found = library.find(f"{name}.{each}")
-        if isinstance(found, tuple):
-            for one in found:
-                if not one.value.qualname.startswith("_"):
-                    defined.setdefault(one.dotted, one)
-                    paths.setdefault(one.dotted, set()).add(f"{name}.{each}")
+        for one in _definitions(library, f"{name}.{each}"):
+            if not one.value.qualname.startswith("_"):
+                defined.setdefault(one.dotted, one)
+                paths.setdefault(one.dotted, set()).add(f"{name}.{each}")
     for star in module.stars:
         other = library.world.find(star.dotted)
         for each in other.top.bindings if other else ():
-            found = library.find(f"{name}.{each}")
-            if not each.startswith("_") and (not only or each in only) and isinstance(found, tuple):
-                for one in found:
-                    defined.setdefault(one.dotted, one)
-                    paths.setdefault(one.dotted, set()).add(f"{name}.{each}")
+            if each.startswith("_") or (only and each not in only):
+                continue
+            for one in _definitions(library, f"{name}.{each}"):
+                defined.setdefault(one.dotted, one)
+                paths.setdefault(one.dotted, set()).add(f"{name}.{each}")
+
+
+def _definitions(library: Library, dotted: str) -> tuple[Definition, ...]:
+    found = library.find(dotted)
+    return found if isinstance(found, tuple) else ()

@@ -16,6 +16,14 @@ from .syntax import Binding, Import, Module, Place, Use
 from .values import Constant, Dead, Made, Name, Partial
 from .verdict import MISSING, OK, UNKNOWN, Verdict
 
+ATTRIBUTES = (
+    "getattr",
+    "setattr",
+    "delattr",
+    "object",
+)  # of what is held; `object` as in mock's patch.object
+DOTTED = ("patch", "setattr", "import_module", "resolve_name")  # take a whole dotted name as text
+
 
 @dataclass(frozen=True)
 class Site:
@@ -113,38 +121,35 @@ class Reads:
         texts = [
             each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
         ]
-        dotted = isinstance(node.args[0], ast.Constant) if node.args else False
-        if (
-            called in ("getattr", "setattr", "delattr", "object")
-            and len(node.args) >= 2
-            and texts
-            and not dotted
-        ):
-            hides = "; the default hides it" if called == "getattr" and len(node.args) > 2 else ""
-            verb = {"getattr": "reads", "delattr": "deletes"}.get(called, "patches")
-            for held in self.ev.value(node.args[0], use.place):
-                held = held.cls if isinstance(held, Made) else held
-                if isinstance(held, Name):
-                    yield from self._gone(module, node, f"{held.dotted}.{texts[0]}", verb, use.place, hides)
-        elif (
-            called in ("patch", "setattr", "import_module", "resolve_name")
-            and texts
-            and self.old.has(texts[0])
-        ):
+        held_and_name = len(node.args) >= 2 and not isinstance(node.args[0], ast.Constant)
+        if called in ATTRIBUTES and held_and_name and texts:
+            yield from self._attribute(module, use, called, texts[0])
+        elif called in DOTTED and texts and self.old.has(texts[0]):
             verb = "imports" if called == "import_module" else "patches"
             yield from self._gone(module, node, texts[0].replace(":", "."), verb, use.place)
         elif called == "getattr" and len(node.args) >= 2:
-            held = self.ev.value(node.args[0], use.place)
-            names = self.ev.value(node.args[1], use.place)
-            if not any(isinstance(each, Constant) for each in names):
-                for value in held:
-                    if isinstance(value, Name) and self.old.has(value.dotted):
-                        yield self._site(
-                            module,
-                            node,
-                            value.dotted,
-                            (UNKNOWN, f"getattr by a computed name: {ast.unparse(node.args[1])[:60]}"),
-                        )
+            yield from self._computed(module, use)
+
+    def _attribute(self, module: Module, use: Use, called: str, name: str) -> Iterator[Site]:
+        """`getattr(held, "name")` and its like."""
+        node: Any = use.node
+        hides = "; the default hides it" if called == "getattr" and len(node.args) > 2 else ""
+        verb = {"getattr": "reads", "delattr": "deletes"}.get(called, "patches")
+        for held in self.ev.value(node.args[0], use.place):
+            held = held.cls if isinstance(held, Made) else held
+            if isinstance(held, Name):
+                yield from self._gone(module, node, f"{held.dotted}.{name}", verb, use.place, hides)
+
+    def _computed(self, module: Module, use: Use) -> Iterator[Site]:
+        """`getattr(held, name)` with a name that nobody can tell by reading."""
+        node: Any = use.node
+        names = self.ev.value(node.args[1], use.place)
+        if any(isinstance(each, Constant) for each in names):
+            return
+        unknown = UNKNOWN, f"getattr by a computed name: {ast.unparse(node.args[1])[:60]}"
+        for held in self.ev.value(node.args[0], use.place):
+            if isinstance(held, Name) and self.old.has(held.dotted):
+                yield self._site(module, node, held.dotted, unknown)
 
 
 def _inner(held: Dead | Made | Partial) -> Any:

@@ -121,23 +121,18 @@ class Reader(Reads):
             or any(self._calls(each) for each in self.ev.value(node, use.place))
         ):
             return
+        changed = UNKNOWN, f"handed to {name[:60]}, whose calls are not followed; its parameters changed"
         for argument in (*node.args, *(word.value for word in node.keywords)):
             if isinstance(argument, ast.Name | ast.Attribute):
                 for value in self.ev.value(argument, use.place):
-                    if isinstance(value, Name) and self.old.has(value.dotted):
-                        verdict, detail = judge(
-                            Arguments(star=0, open=True), value.dotted, self.old, self.new
-                        )
-                        if verdict == UNKNOWN and "spread" in detail:
-                            yield self._site(
-                                module,
-                                node,
-                                value.dotted,
-                                (
-                                    UNKNOWN,
-                                    f"handed to {name[:60]}, whose calls are not followed; its parameters changed",
-                                ),
-                            )
+                    if isinstance(value, Name) and self._has_other_parameters(value.dotted):
+                        yield self._site(module, node, value.dotted, changed)
+
+    def _has_other_parameters(self, dotted: str) -> bool:
+        if not self.old.has(dotted):
+            return False
+        verdict, detail = judge(Arguments(star=0, open=True), dotted, self.old, self.new)
+        return verdict == UNKNOWN and "spread" in detail
 
     def _calls(self, made: Any) -> bool:
         """Whether calls of it lead to what was handed over, so that each of them gets a verdict."""

@@ -1,4 +1,4 @@
-"""An interpreter that exists: told from a requirement, found, and named without its path."""
+"""An existing interpreter: told apart from a requirement, found, and named without its path."""
 
 import os
 import shutil

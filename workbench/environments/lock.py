@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .asking import ask
 from .holding import deviations
-from .installer import BuildError, redact
+from .installer import BuildError
 from .spec import Environment
 
 PROBE = Path(__file__).parents[1] / "worker" / "probe.py"
@@ -83,29 +83,9 @@ def changed(built: Built) -> str:
 def probe(python: Path, *, own: bool, verify: bool = False) -> dict[str, Any]:
     """Runs worker/probe.py; `own`: tell own packages from inherited ones; `verify`: read every file."""
     wanted = {
-        "own": own,
-        "verify": verify,
-        "measured": MEASURED,
-        "beneath": BENEATH,
-        "starts": BENEATH_STARTS,
-    }
-    try:
-        done = subprocess.run(
-            [python, "-I", PROBE, json.dumps(wanted)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_LIMIT_S,
-            cwd="/",
-        )
-        answer = json.loads(done.stdout.decode("utf-8", "replace").strip().rpartition("\n")[2])
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(
-            f"the interpreter cannot be started: {getattr(error, 'strerror', 'no answer')}"
-        ) from error
-    except ValueError:
-        log = redact(done.stderr.decode("utf-8", "replace"))
-        last = (log.strip().splitlines() or [""])[-1]
-        raise BuildError(f"the interpreter does not say what it has: {last}", log) from None
+        "own": own, "verify": verify, "measured": MEASURED, "beneath": BENEATH, "starts": BENEATH_STARTS,
+    }  # fmt: skip
+    answer = ask(python, PROBE, json.dumps(wanted), limit_s=PROBE_LIMIT_S)
     if answer["release"] < [3, 10]:
         raise BuildError(
             f"Python {answer['python']} is too old: FlashInfer and the worker need 3.10 or later"

@@ -19,8 +19,8 @@ EMPTY = (
     "environments that differ in one package, or with one other input, find what flips one."
 )
 NOTE = (
-    "Each answer rests on the trials that its evidence names; without one it is not known. A package is not needed "
-    "for a fault only where the fault was seen without it. No answer is a vote."
+    "Each answer rests on the trials that are named as its evidence; without evidence it is `not known`. A fault "
+    "does not need a package only where it was seen without that package. None of this counts in a verdict."
 )
 
 

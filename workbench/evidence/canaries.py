@@ -8,8 +8,8 @@ from workbench.untrusted import MESSAGE, part, plain
 
 SAID = "GPU is not used any more"  # what the runner writes of each trial that it then leaves out
 EMPTY = (
-    "No GPU was put out of use. After each crash `workbench run` lets a canary prove the GPU in a fresh process, and "
-    "stores what it leaves out where one fails."
+    "No GPU failed its canary. After each crash `workbench run` tests the GPU in a fresh process, the canary. If that "
+    "fails, it uses the GPU no more, and stores which trials it left out."
 )
 
 

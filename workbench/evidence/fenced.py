@@ -15,11 +15,11 @@ from workbench.untrusted import natural, objects, part, plain
 
 HOW = "`workbench run --mode fenced --mode fenced_start --mode sanitized ...` looks for accesses beyond a tensor."
 EMPTY = f"No fenced or sanitized trial is stored. {HOW}"
-NOTHING_TOUCHED = "No fenced or sanitized trial touched what is not its own."
-ALL_FENCED = "No tensor is told of that a fence could not stand close to."
+NOTHING_TOUCHED = "No fenced or sanitized trial accessed memory outside its tensors."
+ALL_FENCED = "No tensor is stored that a fence could not be placed next to."
 LATENT = (
-    "Latent: the same call is ok as it is planned, and reads or writes what is not its own all the same. "
-    "Latent faults stand beside a verdict and do not vote in it."
+    "Latent: the same call is ok in its planned modes, although it reads or writes outside its tensors. "
+    "Latent faults are shown beside a verdict and do not count in it."
 )
 TOUCHED = (
     "kernel", "tensor", "where", "that tensor alone", "GPU kernel, named by", "as planned", "trials",

@@ -12,11 +12,11 @@ ZOO = ("gpu_faults", "ranked_cuda")
 PLANTED_MODES = ("eager", "fenced", "fenced_start")
 EMPTY = "Nothing of this is stored: `{}` makes it on a machine with a GPU."
 PLANTED_NOTE = (
-    "Each call reads as many bytes past a tensor as `reach` says, on that side. A fence at the end must stop those "
-    "after it, a fence at the start those before it, and neither may stop a call that reads its own."
+    "Each call reads `reach` bytes past a tensor, on the side that is named. A fence at the end must stop reads after "
+    "the tensor, and a fence at the start reads before it. Neither may stop a call that reads only its own memory."
 )
 ZOO_NOTE = (
-    "In one run, with right trials between; the kernel is named by a further attempt or by the sanitizer."
+    "All in one run, with right trials in between. A further attempt or the sanitizer names the kernel."
 )
 
 

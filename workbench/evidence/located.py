@@ -27,8 +27,8 @@ EMPTY = (
     "blocking and, where the machine has cuda-gdb, a GPU core dump."
 )
 NOTE = (
-    "A rerun explains its trial and is not counted in it. A core dump outranks the sanitizer, that the text of an "
-    "error, and that a blocking launch, which knows the Python frame alone."
+    "A rerun explains its trial and does not count in it. What names the kernel, the best first: a core dump, the "
+    "sanitizer, the text of an error, and a blocking launch, which knows only the Python frame."
 )
 
 

@@ -4,13 +4,13 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.environments import BuildError, Built
+from workbench.environments import Built
+from workbench.environments.asking import ask as ask_interpreter
 from workbench.planning import Kernel
 
 START = Path(__file__).parents[1] / "worker" / "start.py"
@@ -61,7 +61,10 @@ def ask(built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Pat
         "FLASHINFER_CUDA_ARCH_LIST": arch, "FLASHINFER_WORKSPACE_BASE": os.fspath(workspace),
         "CUDA_HOME": os.fspath(cuda_home), "FLASHINFER_NO_DOWNLOAD": "1",
     }  # fmt: skip
-    answer = _answer(built, request, said)
+    variables = {**built.variables, **said}
+    answer = ask_interpreter(
+        built.python, START, "modules", json.dumps(request), limit_s=LIMIT_S, variables=variables
+    )
     recipes = [read(each["name"], Path(each["ninja"])) for each in answer["modules"]]
     return Asked(recipes, [(each["case"], each["why"]) for each in answer["without"]])
 
@@ -73,21 +76,3 @@ def read(name: str, ninja: Path) -> Recipe:
     if not objects:
         raise ValueError(f"the ninja file of {name} names no objects")
     return Recipe(name, ninja, objects)
-
-
-def _answer(built: Built, request: dict[str, Any], said: dict[str, str]) -> dict[str, Any]:
-    try:
-        done = subprocess.run(
-            [built.python, "-I", START, "modules", json.dumps(request)],
-            env={**os.environ, **built.variables, **said},
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, cwd="/",
-        )  # fmt: skip
-        return dict(json.loads(done.stdout.decode("utf-8", "replace").strip().rpartition("\n")[2]))
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(f"the interpreter cannot be asked: {type(error).__name__}") from error
-    except ValueError:
-        log = done.stderr.decode("utf-8", "replace")
-        last = (log.strip().splitlines() or ["it said nothing"])[-1][:400]
-        raise BuildError(
-            f"{built.environment.name} does not say which modules it needs: {last}", log
-        ) from None

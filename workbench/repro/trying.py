@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from workbench import environments, gpus, locks
-from workbench.coredump import tool
 from workbench.environments import BuildError, Built, Environment
 from workbench.forensics import ABSENT
+from workbench.forensics.coredump import tool
 from workbench.repro import recipe
 from workbench.results import SANITIZED, Result, device
 from workbench.untrusted import part, plain

@@ -20,8 +20,8 @@ QUARTILES = (
     "the third quartile of its samples."
 )
 NO_VERDICT = (
-    "No verdict: figures of one process each cannot tell a change from the spread between processes; "
-    "that takes interleaved processes of both."
+    "This is no verdict: with one process a side, a change cannot be told from the spread between processes. "
+    "That takes several interleaved processes of both."
 )
 MOST_ROWS = 30
 LABEL, LABEL_LINES = 44, 3
@@ -82,7 +82,7 @@ def _ratios(ratios: list[float]) -> str:
     if not ratios:
         return "No trial has a time in both."
     span = f"from {rounded(min(ratios))} to {rounded(max(ratios))}"
-    return f"{len(ratios)} pairs; candidate over baseline {span}. The data stands below as text."
+    return f"{len(ratios)} pairs; candidate over baseline {span}. The data is below as text."
 
 
 def said_of_all(found: list[Timing], key: str | None = None) -> str:

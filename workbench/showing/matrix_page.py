@@ -20,7 +20,7 @@ LABEL = 400  # characters of what tells a row apart
 OPEN_ROWS = 40  # with more rows than this, a kernel's table starts folded
 FLAKY_MEANS = (
     "attempts at one trial ended differently: k of n ended as named, and the edge of its square has the "
-    "colour of another end"
+    "colour of another outcome"
 )
 EMPTY = (
     "<p><strong>No results yet.</strong> Measure with <code>workbench run</code>, or give this page a folder "

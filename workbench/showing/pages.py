@@ -37,7 +37,7 @@ def heading(notebook: nbformat.NotebookNode, name: str) -> tuple[str, str]:
     return title, next((line for line in lines if not line.startswith("#")), "").replace("`", "")
 
 
-def export(notebook: nbformat.NotebookNode, title: str, index: bool) -> str:
+def export(notebook: nbformat.NotebookNode, title: str) -> str:
     """The page of an executed notebook. Raises ValueError if it is too large to be sent."""
     from nbconvert import HTMLExporter
 
@@ -45,7 +45,7 @@ def export(notebook: nbformat.NotebookNode, title: str, index: bool) -> str:
         template_name=TEMPLATE.name, extra_template_basedirs=[str(TEMPLATE.parent)], exclude_input=True,
         exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
     )  # fmt: skip
-    frame = {"title": title, "css": _css(), "index": index, "made": made()}
+    frame = {"title": title, "css": _css(), "made": made()}
     page, _ = exporter.from_notebook_node(notebook, {"page": frame})
     if len(page.encode()) > LARGEST:
         raise ValueError(
@@ -54,16 +54,14 @@ def export(notebook: nbformat.NotebookNode, title: str, index: bool) -> str:
     return page
 
 
-def failure(name: str, title: str, said: str, index: bool) -> str:
-    """A page that says that and why there is no page; `said` is a traceback."""
+def failure(name: str, title: str, said: str) -> str:
+    """The page that stands for one that could not be made; `said` is the traceback."""
     body = (
         f'<h1>{escaped(title)}</h1><p class="failed"><strong>This page could not be made.</strong> '
         f"Its notebook {escaped(name)} ended with the words below; the other pages are not affected.</p>"
         f'<pre class="said" tabindex="0">{escaped_lines(short(said[-TRACEBACK:]), TRACEBACK)}</pre>'
     )
-    return _framed(
-        title, body, '<nav aria-label="Pages"><a href="index.html">All pages</a></nav>' if index else ""
-    )
+    return _framed(title, body, '<nav aria-label="Pages"><a href="index.html">All pages</a></nav>')
 
 
 def short(said: str) -> str:

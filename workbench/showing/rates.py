@@ -18,9 +18,10 @@ HEADS = (
 PLANTED = (0.0, 0.01, 0.02, 0.05)  # one look each, on all figures
 ASIDE, BESIDE = 0.11, 0.5
 MARKS = (
-    "Lines and filled points: the default rule. Hollow: the rule of --quick at 1 process a side, of --thorough at 12. "
-    "Bars: 95 %, from as many comparisons as share no process (`independent`), not from the draws; where there is none "
-    "there is no bar. Quick decides nothing under a throttle reason; here it is asked without one."
+    "Lines and filled points: the default rule. Hollow points: the rule `quick` with 1 process a side, and "
+    "`thorough` with 12. Bars: 95 % intervals, whose n is the number of comparisons that share no process "
+    "(`independent`), not the number of draws; without such comparisons there is no bar. `quick` decides nothing "
+    "while a throttle reason is set; here it is asked as if none were set."
 )
 
 
@@ -59,7 +60,7 @@ def _row(rule: str, each: Seen) -> tuple[str, ...]:
 
 
 def said(rates: Rates) -> str:
-    """What each effort, with the processes it takes, finds of each change."""
+    """How often each effort, with its number of processes, finds each change."""
     return " ".join(filter(None, (_effort(rates, rule) for rule in RULES.values())))
 
 

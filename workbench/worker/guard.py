@@ -7,6 +7,7 @@ when the tree takes more memory than it may, or when the worker has ended. Linux
 Control: b"s" asks the worker for its stacks, b"k" ends the tree. Report: one JSON line at the end.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -29,7 +30,7 @@ def main(control, report, memory_mb, command):
         signal.signal(number, signal.SIG_IGN)  # the runner decides; it closes the pipe when it goes
     worker = start(libc, command, keep_out=(control, report))
     facts = watch(worker, control, memory_mb)
-    facts.update(end_all())
+    end_all()
     os.write(report, (json.dumps(facts) + "\n").encode())
 
 
@@ -103,17 +104,11 @@ def ended(worker):
 def end_all():
     """Kill until nobody is left: whoever forks meanwhile is found in the next round."""
     last = time.monotonic() + GIVE_UP_S
-    killed: set[int] = set()
-    while time.monotonic() < last:
-        tree = descendants()
-        if not tree:
-            return {"left": len(killed)}
+    while time.monotonic() < last and (tree := descendants()):
         for pid in tree:
-            if signal_one(pid, signal.SIGKILL):
-                killed.add(pid)
+            signal_one(pid, signal.SIGKILL)
         reap()
         time.sleep(0.005)
-    return {"left": len(killed), "undead": len(descendants())}
 
 
 def reap():
@@ -125,11 +120,8 @@ def reap():
 
 
 def signal_one(pid, number):
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or become another user's
         os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):  # gone, or become another user's
-        return False
-    return True
 
 
 def descendants():

@@ -20,7 +20,7 @@ EMPTY = "No environment is known yet: `workbench run` builds them and keeps what
 
 
 def by_gpu(results: Results) -> list["Versions"]:
-    """What was run on one GPU is not shown in one table with what another machine had; one without a GPU is last."""
+    """One `Versions` for each GPU, so that no table mixes what two machines have; those without a GPU are last."""
     gpus = sorted({each.trial.gpu for each in results}, key=lambda gpu: (gpu == "none", natural(gpu)))
     return [Versions(results.only(gpu=[gpu]), plain(legend.gpu(gpu))) for gpu in gpus] or [Versions(results)]
 

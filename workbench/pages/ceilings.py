@@ -124,9 +124,9 @@ def _share(each: Visited, floor_us: float | None, bound: bool) -> str:
 def _note(found: list[Visited]) -> str:
     return (
         f"This card reached {_span(found, 'copy_tb_s')} TB/s in a copy (read and written) and "
-        f"{_span(found, 'bf16_tflop_s')} TFLOP/s in a bf16 matrix product, each process measured both. Where the "
-        f"floor is under {LAUNCH_BOUND_US:g} us a call is {LAUNCH_BOUND}: a launch costs more, and a share says "
-        "nothing. A - is where no ceiling was measured for what sets the floor."
+        f"{_span(found, 'bf16_tflop_s')} TFLOP/s in a bf16 matrix product; each process measured both. Where the "
+        f"floor is under {LAUNCH_BOUND_US:g} us a call is {LAUNCH_BOUND}: a launch takes longer than that, so a share "
+        "says nothing. A - means that no ceiling was measured for what sets the floor."
     )
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from workbench import device_fault
+from workbench.forensics import device_fault
 
 MOST_BYTES = 1 << 30
 READ_LIMIT_S = 60.0

@@ -50,13 +50,13 @@ class Difference:
 
     @property
     def question(self) -> str:
-        """Which of the two questions a comparison of the two answers."""
+        """What a comparison of the two can speak about: FlashInfer alone, or the stacks as a whole."""
         names = {row.package for row in difference(*self._pair)} if self._pair else set()
         if not names:
             return "nothing differs"
         if names <= ONLY_FLASHINFER:
             return "only FlashInfer changed"
-        return "more than FlashInfer changed: as a user of the stack would get it"
+        return "more than FlashInfer changed: the two stacks are compared as their users get them"
 
     def __repr__(self) -> str:
         if not self._pair:

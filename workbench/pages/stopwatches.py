@@ -15,12 +15,12 @@ OURS = "ours"
 READS = {
     OURS: "CUPTI's records, by torch's profiler: from a kernel's start to its end",
     "cupti-python": "the same records, by another reader",
-    "ours: events": "events, launched while the GPU is still busy: the host is hidden, the events are not",
-    "cuda-bench (nvbench)": "events behind a blocking kernel: the host is hidden, the events are not",
+    "ours: events": "events, launched while the GPU is still busy: without the host, with the events",
+    "cuda-bench (nvbench)": "events after a blocking kernel: without the host, with the events",
     "ncu": "each kernel alone and added up: no overlap, no gaps",
     "flashinfer bench_gpu_time, CUPTI": "CUPTI's records; the GPU waits for each launch, so gaps are in the span",
-    "triton do_bench": "events behind a flush alone: the host is in it where launching takes longer",
-    "flashinfer bench_gpu_time": "events behind a flush alone: the host is in it where launching takes longer",
+    "triton do_bench": "events after a flush alone: with the host, where launching takes longer",
+    "flashinfer bench_gpu_time": "events after a flush alone: with the host, where launching takes longer",
     "triton do_bench_cudagraph": "replays in a row: the L2 cache stays warm",
 }  # fmt: skip
 WITHIN = 0.01
@@ -68,9 +68,7 @@ def readers(file: str | Path) -> Shown:
         "reader", "calls", "lost", "above the GPU's clock, us", "first use, ms", "host, ms a sample: without",
         "with records", "the call by events moves by, us",
     )  # fmt: skip
-    note = (
-        "Medians over calls; the last is the median and the widest. Without: before CUPTI was in the process."
-    )
+    note = "Medians over the calls; the last column has the median and the largest. Without: before CUPTI was loaded."
     return Shown(
         "Who reads CUPTI's records",
         heads,

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.strict_json import read_json
 from workbench.untrusted import NAME, plain
 
-FILE = Path(__file__).parent / "worker" / "whereabouts.py"
+FILE = Path(__file__).parent.parent / "worker" / "whereabouts.py"
 LIMIT_S = 60
 
 

@@ -37,7 +37,7 @@ def cost(folder: str | Path) -> Shown:
     found = {file.stem: object_in(file) for file in sorted(Path(folder).glob("*.json"))}
     rows = tuple((plain(name), *entries) for name, facts in found.items() if (entries := _taken(facts)))
     heads = ("what", "trials", "attempts", "wall time in s", "ratio")
-    return Shown("What runs took, as they said it themselves", heads, rows, empty)
+    return Shown("What runs took, by their own summaries", heads, rows, empty)
 
 
 def _taken(facts: dict[str, Any]) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def _taken(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def equal_sides(results: Results) -> Shown:
-    """A/A: each environment's arms against each other, all trials; what was said of sides that are equal."""
+    """A/A: what the rule said of each environment compared with itself, over all trials."""
     rows = []
     for one, two in _arms(results):
         changes = [each for each in compare(results, one, two, DEFAULT) if each.ratio is not None]
@@ -82,19 +82,19 @@ def _counts(changes: Sequence[Any]) -> tuple[str, ...]:
 
 
 def bound(results: Results) -> Shown:
-    """The bound that the number of equal comparisons gives for the share of false verdicts, with 95 %."""
+    """An upper bound (95 %) for the share of false verdicts, from the number of A/A comparisons."""
     changes = [
         each for one, two in _arms(results) for each in compare(results, one, two, DEFAULT) if each.ratio
     ]
     false = sum(each.verdict in (Direction.FASTER, Direction.SLOWER) for each in changes)
     words = f"{false} of {len(changes)} comparisons of equal sides were called different"
     if changes and not false:
-        words += f"; with 95 %, under {1 - 0.05 ** (1 / len(changes)):.1%} are"
+        words += f"; at 95 % confidence fewer than {1 - 0.05 ** (1 / len(changes)):.1%} of all are"
     return Shown("", (), (), f"{words}." if changes else "No A/A run is stored.")
 
 
 def made(results: Results) -> Plot | Shown:
-    """How often a change that a dial really made is told, by processes a side and rule."""
+    """How often a change that was really made, with a dial, is found; by processes a side and rule."""
     return _rates(
         results,
         "A change that was really made",
@@ -103,7 +103,7 @@ def made(results: Results) -> Plot | Shown:
 
 
 def possible(results: Results) -> Plot | Shown:
-    """The same of any change, added to the noise between the processes of these results."""
+    """How often a change of any size would be found: it is added to the noise between the stored processes."""
     return _rates(
         results,
         "A change added to the noise of all trials",

@@ -73,7 +73,7 @@ def _line(key: tuple[str, str, str], members: list[Standing], every: list[Standi
     word = legend.LEGEND[members[0].outcome].word
     shown = word if reason == members[0].outcome else f"{word} ({plain(reason, 60)})"
     flaky = sum(each.flaky for each in members)
-    said = f", {flaky} of them not each time" if flaky else ""
+    said = f", {flaky} of them flaky" if flaky else ""
     on = plain(legend.gpu(gpu))
     where = _where(had, len(tried))
     return f"{plain(kernel)}: {shown}, {len(members)} of {len(alike)} trials on {on}, {where}{said}"

@@ -1,6 +1,6 @@
 """GPU families that no trial ran on: not measured, and what others reported of them.
 
-A report without a family is no report of one that is missing: `reported` has it beside the trials it may be about.
+A report that names no family is not listed here: `reported` shows it beside the trials that it may be about.
 """
 
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from workbench.showing.cells import Cell, links
 from workbench.showing.shown import Shown
 from workbench.untrusted import MESSAGE, escaped, natural
 
-EMPTY = "Each GPU family that a known issue names has trials here that ran."
+EMPTY = "Trials ran here on every GPU family that a known issue names."
 
 
 def unmeasured(results: Results, kernels: Collection[str] = ()) -> Shown:

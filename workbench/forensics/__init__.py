@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench import coredump, device_fault, sanitizer, whereabouts
+from workbench import sanitizer
 from workbench.environments import Built
+from workbench.forensics import coredump, device_fault, whereabouts
 from workbench.judge import Judgement
 from workbench.planning import Planned
 from workbench.reruns import Rerun

@@ -13,9 +13,9 @@ HEADS = ("kernel", "case", "mode", "bad is", "last good", "first bad", "asked")
 
 
 def bisections(folder: str | Path) -> Shown:
-    """A row for each file; `cannot tell` where it is between more than two neighbours."""
+    """A row for each file; `cannot tell` names releases between the two ends that gave no answer."""
     rows = tuple(row for file in sorted(Path(folder).glob("*.json")) if (row := _row(object_in(file))))
-    return Shown("Where an outcome or a time changed, by halves", HEADS, rows, EMPTY)
+    return Shown("Where an outcome or a time changed, found by bisection", HEADS, rows, EMPTY)
 
 
 def _row(found: Mapping[str, Any]) -> tuple[str, ...]:

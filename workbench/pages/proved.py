@@ -15,7 +15,7 @@ EMPTY = "No wheel with a planted change was checked: `python benchmarks/planted_
 
 
 def proved(*sittings: Results) -> Shown:
-    """Of each sitting a row for each version that carries a mark, where the one without it was measured too."""
+    """A row for each planted version of each sitting, if the version that it was made from was measured too."""
     heads = ("candidate", "first run", "answer", "named", "run again", "others")
     rows = tuple(row for results in sittings for row in _rows(results))
     return Shown("What the verdict said of each planted change", heads, rows, EMPTY)
