@@ -196,6 +196,51 @@ def test_a_fault_of_some_processes_is_new_only_where_the_other_side_would_have_s
     assert word(attempts) == wanted
 
 
+WRONG, CRASH, NO_KERNEL, FINE = "wrong_numbers", "illegal_memory_access", "no_kernel_for_config", "ok"
+
+
+def processes(environment, *reasons, **facts):
+    return [ended(environment, reason, generation, **facts) for generation, reason in enumerate(reasons, 1)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        # a fault now and then is no leave for another one always
+        ([WRONG] + 9 * [FINE], 10 * [CRASH], Word.BROKEN),
+        ([CRASH] + 9 * [FINE], 10 * [NO_KERNEL], Word.BROKEN),
+        # the newest attempt does not speak for all of them
+        (10 * [CRASH], 9 * [WRONG] + [CRASH], Word.BROKEN),
+        (9 * [WRONG] + [CRASH], 10 * [WRONG], Word.UNCHANGED),
+        ([CRASH] + 9 * [WRONG], 9 * [WRONG] + [CRASH], Word.UNCHANGED),
+        (5 * [WRONG] + 5 * [CRASH], 5 * [CRASH] + 5 * [WRONG], Word.UNCHANGED),
+        (3 * [WRONG], 2 * [WRONG] + [CRASH], Word.CHANGED),
+        # a wrong answer among crashes that the baseline may have hidden
+        (2 * [CRASH], [CRASH, WRONG], Word.NOT_KNOWN),
+    ],
+)
+def test_all_faults_of_a_side_are_weighed_in_whatever_order_they_came(before, after, wanted):
+    assert word([*processes(OLD, *before), *processes(NEW, *after)]) == wanted
+
+
+def test_several_faults_of_a_side_are_all_named():
+    mixed = [*processes(OLD, FINE, FINE, FINE), *processes(NEW, WRONG, CRASH, WRONG)]
+    assert "newly wrong in 2, crashed in 1 of 3 processes" in text(judged(mixed))
+
+
+@pytest.mark.parametrize("after", [[FINE] * 6, [WRONG] + [FINE] * 5])
+def test_a_fault_of_one_process_hides_no_slowdown_of_the_others(after):
+    """The baseline is wrong in one process of six, and its others are half as slow."""
+    right = timed(after=1.5, n=6)
+    reasons = [WRONG, *[FINE] * 5, *after]
+    attempts = [
+        each if reason == FINE else ended(each.trial.environment, reason, each.generation, case={"tokens": 1})
+        for each, reason in zip(right, reasons, strict=True)
+    ]
+    (pair,) = judged(attempts).regressions
+    assert pair.word == Word.SLOWER and "wrong in 1 of 6 processes" in pair.why
+
+
 def test_visits_of_one_process_are_one():
     twice = [ended(OLD, "ok", visit=visit) for visit in (1, 2)] + [
         ended(NEW, "ok", visit=1),
@@ -325,6 +370,52 @@ def test_a_regression_must_come_again_where_it_was_run_again():
     assert judged([*crash, *again(crash)]).regressions[0].again is True
     assert judged([*crash, *again(both("ok", "ok"))]).answer == Answer.NEED_DATA
     assert judged([*crash, *again(both("ok", "node_lost"))]).regressions[0].again is None
+
+
+def at(attempts, started, contents="example"):
+    """The same, begun then, with these contents of the environments."""
+    return [
+        Result(**{**vars(each), "provenance": {
+            **each.provenance, "started": started, "environment": {"hash": contents + each.trial.environment}}})
+        for each in attempts
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("later", "before"),
+    [(timed(after=1.05), timed(after=1.05)), (both("ok", "segfault_abort"), both("ok", "segfault_abort"))],
+)
+def test_what_did_not_come_again_once_is_asked_again_when_it_is_found_anew(later, before):
+    fine = timed() if later[0].time else both("ok", "ok")
+    denied = [*at(before, "2026-12-01T01"), *at(again(fine), "2026-12-01T02")]
+    assert judged(denied).answer == Answer.NEED_DATA
+    anew = [Result(**{**vars(each), "run": "run 3"}) for each in at(later, "2026-12-01T03")]
+    assert [pair.again for pair in judged([*denied, *anew]).regressions] == [None]
+    assert judged([*denied, *anew, *at(again(fine), "2026-12-01T04")]).answer == Answer.NEED_DATA
+
+
+def test_what_other_contents_did_again_says_nothing():
+    crash = at(both("ok", "segfault_abort"), "2026-12-01T02", "a wheel built anew")
+    fine = at(again(both("ok", "ok")), "2026-12-01T03", "the wheel before")
+    assert [pair.again for pair in judged([*fine, *crash]).regressions] == [None]
+
+
+def test_a_fault_that_comes_now_and_then_is_not_denied_by_two_processes():
+    found = [*processes(OLD, *[FINE] * 15), *processes(NEW, *[WRONG] * 4, *[FINE] * 11)]
+    assert [pair.again for pair in judged([*found, *again(both("ok", "ok"))]).regressions] == [None]
+    many = again([*processes(OLD, *[FINE] * 10), *processes(NEW, *[FINE] * 10)])
+    assert judged([*found, *many]).answer == Answer.NEED_DATA
+    met = again([*processes(OLD, *[FINE] * 10), *processes(NEW, *[FINE] * 9, WRONG)])
+    assert [pair.again for pair in judged([*found, *met]).regressions] == [True]
+
+
+def test_a_fault_that_the_baseline_has_as_often_when_run_again_did_not_come_again():
+    found = [*processes(OLD, FINE, FINE), *processes(NEW, WRONG, WRONG)]
+    equal = again([*processes(OLD, WRONG, WRONG), *processes(NEW, WRONG, WRONG)])
+    assert judged([*found, *equal]).answer == Answer.NEED_DATA
+    often = [*processes(OLD, WRONG, *[FINE] * 9), *processes(NEW, *[WRONG] * 10)]
+    once = again([*processes(OLD, WRONG, FINE), *processes(NEW, WRONG, WRONG)])
+    assert [pair.again for pair in judged([*often, *once]).regressions] == [True]
 
 
 def test_different_kernel_files_are_not_compared():

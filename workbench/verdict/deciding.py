@@ -12,7 +12,8 @@ from typing import Any
 from workbench.results import Results
 from workbench.showing.told import telling
 from workbench.untrusted import natural, plain
-from workbench.verdict.pairs import Pair, pairs
+from workbench.verdict.pair import Pair
+from workbench.verdict.pairs import pairs
 from workbench.verdict.policy import DEFAULT, Policy
 from workbench.verdict.word import AGAINST, OPEN, PASSED, Word
 

@@ -5,7 +5,7 @@ from typing import Any
 from workbench.verdict import beside
 from workbench.verdict.deciding import Family, Verdict
 from workbench.verdict.ends import End
-from workbench.verdict.pairs import Pair
+from workbench.verdict.pair import Pair
 from workbench.verdict.parts import headline
 from workbench.verdict.settling import settling
 from workbench.verdict.word import AGAINST, OPEN

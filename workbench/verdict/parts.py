@@ -11,7 +11,7 @@ from workbench.untrusted import plain
 from workbench.verdict import beside
 from workbench.verdict.deciding import Answer, Family, Verdict
 from workbench.verdict.ends import message
-from workbench.verdict.pairs import Pair
+from workbench.verdict.pair import Pair
 from workbench.verdict.settling import settling
 from workbench.verdict.word import AGAINST, OPEN, Word
 

@@ -10,7 +10,7 @@ from workbench.reasons.meanings import MEANINGS
 from workbench.results import Results
 from workbench.untrusted import plain
 from workbench.verdict.deciding import Family, Verdict
-from workbench.verdict.pairs import Pair
+from workbench.verdict.pair import Pair
 from workbench.verdict.word import OPEN
 
 MOST_KERNELS = 6
