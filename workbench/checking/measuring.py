@@ -12,7 +12,9 @@ from workbench.interleaving import GENERATIONS
 from workbench.options import Options, Summary
 from workbench.planning import Planned
 from workbench.results import Result, Results
-from workbench.verdict import DEFAULT, VERIFIED, Policy, Verdict, Word, judge
+from workbench.verdict import DEFAULT, VERIFIED, Pair, Policy, Verdict, Word, judge
+from workbench.verdict.ends import enough_to_show
+from workbench.verdict.settling import MANY_PROCESSES
 from workbench.verdict.word import OPEN
 
 FAULTS_AGAIN = 2  # processes a side in which a fault must come again; a hang costs its whole limit each time
@@ -114,14 +116,18 @@ def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
     Each runs alone in its processes: what another trial left behind in the first ones cannot come again.
     """
     again = replace(asked.options, interleave=True, again=True, purpose=VERIFIED, reruns=False)
-    processes = {Word.BROKEN: FAULTS_AGAIN, Word.SLOWER: asked.generations}
     found = {
-        question(pair.trial): processes[pair.word]
-        for pair in verdict.regressions
-        if pair.word in processes and pair.again is None
+        question(pair.trial): _processes(pair, asked) for pair in verdict.regressions if pair.again is None
     }
     todo = ((_planned(asked, {one}), count) for one, count in found.items())
     return [runner.run(some, asked.gpu, replace(again, generations=count)) for some, count in todo if some]
+
+
+def _processes(pair: Pair, asked: Asked) -> int:
+    """A side, for a regression to come again."""
+    if pair.word == Word.SLOWER or pair.before is None or pair.after is None:
+        return asked.generations
+    return min(max(FAULTS_AGAIN, enough_to_show(pair.before, pair.after)), MANY_PROCESSES)
 
 
 def _planned(asked: Asked, wanted: Set[Question]) -> list[Planned]:

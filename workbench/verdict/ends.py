@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import ceil, comb, log, log1p
 
 from workbench.results import Outcome, Result, Standing
 from workbench.untrusted import normalised, part
@@ -124,12 +124,18 @@ def came_again(found: tuple[End, End], again: tuple[End, End]) -> bool | None:
 
     None where too few processes were run again to meet a fault that comes now and then.
     """
-    harms = [harm for harm in HARMS if found[1].harmed(harm) and _more_often(*found, harm)]
     before, after = again
+    harms = _worsened(*found)
     if any(after.share(harm) > before.share(harm) for harm in harms):
         return True
-    met = any(after.harmed(harm) or would_show(found[1].share(harm), after.processes) for harm in harms)
-    return False if met else None
+    told = any(map(after.harmed, harms)) or after.processes >= enough_to_show(*found)
+    return False if told else None
+
+
+def enough_to_show(before: End, after: End) -> int:
+    """So many processes would hardly miss what makes the second worse."""
+    share = max((after.share(harm) for harm in _worsened(before, after)), default=1.0)
+    return 1 if share == 1.0 else ceil(log(CHANCE) / log1p(-share))
 
 
 def surely_mended(before: End, after: End) -> bool:
@@ -140,6 +146,10 @@ def surely_mended(before: End, after: End) -> bool:
 def would_show(share: float, processes: int) -> bool:
     """Whether a fault of this share of processes hardly stays away from so many."""
     return (1 - share) ** processes <= CHANCE
+
+
+def _worsened(before: End, after: End) -> list[int]:
+    return [harm for harm in HARMS if after.harmed(harm) and _more_often(before, after, harm)]
 
 
 def _more_often(before: End, after: End, harm: int) -> bool | None:
