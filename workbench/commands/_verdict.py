@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,8 @@ def show(found: Any, options: argparse.Namespace, more: Sequence[Any] = (), **fa
     """Prints the verdict in the wanted format, with parts and facts of the caller's own."""
     from workbench import verdict
 
+    for problem in found.results.problems:
+        print(f"workbench: not used: {problem!r}", file=sys.stderr)
     if options.json or options.format == "json":
         print(json.dumps({**verdict.facts(found), **facts}, indent=1))
     elif options.format == "markdown":

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.commands import _check_plan, _verdict
 from workbench.commands import run as run_command
-from workbench.commands._shared import load_results
+from workbench.commands._shared import TOO_LITTLE, load_results
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -62,7 +62,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA."""
+    """0 BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA, or interrupted."""
+    try:
+        return _check(options)
+    except KeyboardInterrupt:
+        _aside("interrupted, so no verdict; run the same command again to go on")
+        return TOO_LITTLE
+
+
+def _check(options: argparse.Namespace) -> int:
     from workbench import checking
 
     asked, kernels = _asked(options)

@@ -1,7 +1,6 @@
 """Bump the pin, hold it or go back: the verdict on two environments, from stored results."""
 
 import argparse
-import sys
 
 from workbench.commands import _verdict
 from workbench.commands._shared import load_results
@@ -43,6 +42,4 @@ def run(options: argparse.Namespace) -> int:
         verdict.named(every, options.current, *_verdict.alias(options.current)) if options.current else ""
     )
     chosen = every.only(kernel=options.kernel, gpu=options.gpu, mode=options.mode)
-    for problem in every.problems:
-        print(f"workbench: not used: {problem!r}", file=sys.stderr)
     return _verdict.show(verdict.judge(chosen, baseline, candidate, current, policy), options)

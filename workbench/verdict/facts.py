@@ -25,6 +25,7 @@ def facts(verdict: Verdict) -> dict[str, Any]:
         "families": [_family(verdict, family) for family in verdict.families],
         "question": answered,
         "packages": [vars(row) | {"kind": str(row.kind)} for row in rows],
+        "problems": list(verdict.results.problems),
         "beside": {
             "signatures": beside.signatures(verdict),
             "latent": beside.latent(verdict),

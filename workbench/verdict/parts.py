@@ -66,7 +66,15 @@ def answer(verdict: Verdict) -> Part:
     ]
     question, _ = beside.locks(verdict)
     idle = [f"no trial here is meant by the policy's weight for {plain(each)}" for each in _idle(verdict)]
-    return Part(headline(verdict), (*sides, question, *said, *idle))
+    return Part(headline(verdict), (*sides, question, *said, *idle, *_unread(verdict)))
+
+
+def _unread(verdict: Verdict) -> list[str]:
+    """Lines that are torn or no results may have been of these two."""
+    count = len(verdict.results.problems)
+    return [f"{count} thing{'s' * (count != 1)} in the results could not be read, and no part of this"] * (
+        count > 0
+    )
 
 
 def _idle(verdict: Verdict) -> list[str]:
