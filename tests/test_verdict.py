@@ -261,11 +261,36 @@ def test_one_command_settles_all_that_keeps_a_family_open():
     faults = [ended(OLD, "not_run", mode="piecewise"), ended(NEW, "not_run", mode="piecewise")]
     found = judged([*timed(n=1), *faults])
     (family,) = facts(found)["families"]
-    assert {each["what"].split(".")[0] for each in family["settle"]} == {"1 trial"}
-    assert len(family["settle"]) == 2
+    assert [each["what"].split(".")[0] for each in family["settle"]][:2] == ["1 trial", "1 trial"]
+    assert len(family["settle"]) == 3 and "in place of example 1" in family["settle"][-1]["what"]
     (command,) = {each["command"] for each in family["settle"]}
     assert command.endswith("--kernel-file example.py --mode graph --mode piecewise --generations 5")
     assert text(found).count("workbench check") == markdown(found).count("workbench check") == 1
+
+
+def of_requirements(result, *asked):
+    known = {**result.provenance["environment"], "requirements": list(asked)}
+    return Result(**{**vars(result), "provenance": {**result.provenance, "environment": known}})
+
+
+def test_the_command_names_what_can_be_pasted_and_says_what_cannot():
+    """A wheel's folder and an interpreter are not in results; an address may be long."""
+    address = f"example @ https://example.org/{'a' * 200}/example-1.0-py3-none-any.whl"
+    asked = [
+        of_requirements(ended(OLD, "ok"), "flashinfer-python==0.6.8", "triton==3.6.0"),
+        of_requirements(ended(NEW, "missing_cubin"), address),
+    ]
+    said = text(judged(asked))
+    assert f"workbench check 'flashinfer==0.6.8 triton==3.6.0' '{address}'" in said
+    assert "in place of" not in said
+    wheel = of_requirements(asked[1], "example-1.0-py3-none-any.whl")
+    assert f"in place of {OLD} and example-1.0-py3-none-any.whl." in text(judged([ended(OLD, "ok"), wheel]))
+
+
+def test_a_build_that_was_not_started_is_asked_for():
+    refused = "the module moe is not built: bring one with --prebuilt DIR, or start the build with --build"
+    found = text(judged(both("ok", "not_run", detail=refused)))
+    assert re.search(r"workbench check .* --build\n", found) and "takes long" in found
 
 
 def test_a_weight_that_no_trial_has_is_said():

@@ -27,7 +27,11 @@ without a GPU the verdict is from stored results; what is open is measured where
 {_verdict.LOOKS}"""
 
 
-KEPT = ("cases", "python", "wheels", "prebuilt", "stacks", "as_of", "torch", "policy")
+# Options by which a command that is suggested asks for the same things.
+KEPT = (
+    "cases", "python", "wheels", "prebuilt", "build", "stacks", "as_of", "torch", "policy", "l2", "gpu", "memory_mb",
+    "limit", "results", "also",
+)  # fmt: skip
 WITHOUT = ("--plan", "--environment", "--bundle", "--sm", "--interleave", "--dry-run")
 
 
@@ -116,10 +120,16 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def _words(options: argparse.Namespace) -> tuple[str, ...]:
-    """The options by which a command that is suggested asks for the same things."""
-    given = {f"--{name.replace('_', '-')}": getattr(options, name) for name in KEPT}
-    given["--results"] = options.results if options.results != "results/local" else None
-    return tuple(word for name, value in given.items() if value for word in (name, str(value)))
+    """The options of KEPT that were given, as they were."""
+    defaults = run_command.defaults_of_run()
+    given = {name: getattr(options, name) for name in KEPT}
+    return tuple(
+        word
+        for name, value in given.items()
+        if value and value != defaults.get(name)
+        for each in (value if isinstance(value, list) else [value])
+        for word in (f"--{name.replace('_', '-')}", *([] if each is True else [str(each)]))
+    )
 
 
 def _sides(options: argparse.Namespace) -> tuple[Any, Any]:

@@ -1,6 +1,8 @@
 """Bump the pin, hold it or go back: the verdict on two environments, from stored results."""
 
 import argparse
+from dataclasses import replace
+from pathlib import Path
 
 from workbench.commands import _verdict
 from workbench.commands._shared import load_results
@@ -42,4 +44,21 @@ def run(options: argparse.Namespace) -> int:
         verdict.named(every, options.current, *_verdict.alias(options.current)) if options.current else ""
     )
     chosen = every.only(kernel=options.kernel, gpu=options.gpu, mode=options.mode)
-    return _verdict.show(verdict.judge(chosen, baseline, candidate, current, policy), options)
+    found = verdict.judge(chosen, baseline, candidate, current, policy)
+    return _verdict.show(replace(found, words=_words(options)), options)
+
+
+def _words(options: argparse.Namespace) -> tuple[str, ...]:
+    """The options of a check that judges by the same policy and results; it reads what is below `results` anyhow."""
+    policy = ("--policy", options.policy) if options.policy else ()
+    return (
+        *policy,
+        *(word for folder in options.results if _elsewhere(folder) for word in ("--also", folder)),
+    )
+
+
+def _elsewhere(folder: str) -> bool:
+    from workbench.store import APART
+
+    first, *others = Path(folder).parts or (".",)
+    return first != "results" or bool({*others} & (APART - {"local"}))

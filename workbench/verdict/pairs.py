@@ -18,6 +18,8 @@ from workbench.verdict.policy import Policy
 from workbench.verdict.speed import Speed, speeds
 from workbench.verdict.word import Word
 
+LONG_BUILD = " with --build"  # what a worker says that was not told to start one
+
 
 def votes_at_all(mode: str) -> bool:
     """Latent faults and what was only compiled stand beside a verdict."""
@@ -125,7 +127,8 @@ def _unknown(before: End | None, after: End | None) -> tuple[str, str] | None:
             return f"{side}: not planned", "run"
         if not end_.known:
             said = end_.result.detail.partition("\n")[0]
-            return f"{side}: {end_.word}" + (f": {plain(said, 160)}" if said else ""), end_.result.reason
+            settle = "build" if LONG_BUILD in said else end_.result.reason
+            return f"{side}: {end_.word}" + (f": {plain(said, 160)}" if said else ""), settle
     assert before and after
     files = {each.result.kernel_hash for each in (before, after) if each.result.kernel_hash}
     return ("the sides were run with different kernel files", "run") if len(files) > 1 else None
