@@ -464,7 +464,7 @@ HOSTILE = "@someone #12 |x| `y` <img src=x> [a](http://b) www.example \x1b[31m\n
 def test_a_comment_mentions_nobody_and_keeps_its_tables():
     posted = markdown(judged(both("ok", "unknown", detail=HOSTILE, case={HOSTILE: HOSTILE})), "https://pages")
     found = posted.replace("https://pages/01_crash_matrix.html#t", "")
-    assert not re.search(r"[@#][a-z0-9]|(?<!\\)<img|(?<!\\)`y|://b|www\.e|\x1b", found)
+    assert not re.search(r"[@#][a-z0-9]|GH-[0-9]|(?<!\\)<img|(?<!\\)`y|://b|www\.e|\x1b", found)
     assert re.search(r"\[([0-9a-f]{10})\]\(https://pages/01_crash_matrix.html#t\1\)", posted)
     rows = [line for line in found.splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
@@ -482,6 +482,26 @@ def test_a_comment_is_never_too_long_and_says_what_it_left_out():
     found = markdown(judged(many))
     assert len(found) <= 60_000
     assert found.startswith("## HOLD") and "left out" in found
+
+
+@pytest.mark.parametrize(
+    ("cards", "families", "asked"), [(120, 120, "x" * 500), (1, 1, "`" * 100_000), (600, 1, "x")]
+)
+def test_a_comment_that_is_cut_keeps_its_blocks_whole(cards, families, asked):
+    """Many families, a command that is longer than a comment may be, and cards that fill one with their names."""
+    many = [
+        with_sm(of_requirements(each, *[asked[:500]] * (len(asked) // 500 + 1)), f"{number % families}.0")
+        for number in range(cards)
+        for each in both("ok", "missing_cubin", gpu=f"GPU {number} {'n' * 100}")
+    ]
+    found = markdown(judged(many))
+    assert len(found) <= 60_000
+    assert found.startswith("## NEED DATA") and found.endswith(
+        "The rest is left out: it was too long for a comment.\n"
+    )
+    fences = re.findall(r"^`{3,}", found, re.MULTILINE)
+    assert fences[::2] == fences[1::2]
+    assert found.count("<details>") == found.count("</details>")
 
 
 def test_facts_are_json_and_name_what_decided():
