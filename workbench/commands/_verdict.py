@@ -69,12 +69,16 @@ def alias(text: str) -> list[str]:
         return []
 
 
+def say_unread(results: Any) -> None:
+    """What of the stored results could not be read."""
+    for problem in results.problems:
+        print(f"workbench: not used: {problem!r}", file=sys.stderr)
+
+
 def show(found: Any, options: argparse.Namespace, more: Sequence[Any] = (), **facts: Any) -> int:
     """Prints the verdict in the wanted format, with parts and facts of the caller's own."""
     from workbench import verdict
 
-    for problem in found.results.problems:
-        print(f"workbench: not used: {problem!r}", file=sys.stderr)
     if options.json or options.format == "json":
         print(json.dumps({**verdict.facts(found), **facts}, indent=1))
     elif options.format == "markdown":

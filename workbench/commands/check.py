@@ -92,6 +92,7 @@ def _check(options: argparse.Namespace) -> int:
         checking.sharpen(asked, judged())
     checking.verify(asked, judged())
     found = judged()
+    _verdict.say_unread(found.results)
     code = _verdict.show(found, options, reading.parts(), reading=reading.facts())
     if options.site:
         _pages(found, options)

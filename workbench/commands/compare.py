@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
     policy = _verdict.policy_of(options)
     every = load_results(options.results or _verdict.default_folders())
+    _verdict.say_unread(every)
     check_modes(options.mode, {result.trial.mode for result in every})
     baseline, candidate = (
         verdict.named(every, text, *_verdict.alias(text)) for text in (options.baseline, options.candidate)
