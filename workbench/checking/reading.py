@@ -75,7 +75,7 @@ def examine(baseline: Built, candidate: Built, apis: Sequence[str]) -> Reading:
     counts: Counter[str] = Counter()
     unread = []
     for top in sorted({api.partition(".")[0] for api in apis}):
-        mine = [api for api in apis if api.partition(".")[0] == top]
+        mine = [api for api in dict.fromkeys(apis) if api.partition(".")[0] == top]
         folders = {side: _folder(built, top) for side, built in sides.items()}
         lacking = [side for side, folder in folders.items() if folder is None]
         if lacking:
