@@ -332,6 +332,20 @@ def test_weights_and_margins_are_the_policys():
     assert "1 without a vote" in text(judged(mixed, without))
 
 
+def test_trials_that_are_slower_only_together_are_named_and_said_not_to_have_been_run_again():
+    """Each may be 5 % slower, all of them not: the slowest stand first, one that is faster not at all."""
+    factors = {1: 1.02, 2: 1.04, 3: 1.03, 4: 0.99}
+    mixed = [
+        each for tokens, factor in factors.items() for each in timed(case={"tokens": tokens}, after=factor)
+    ]
+    found = judged(mixed, Policy(slower=0.05))
+    (family,) = facts(found)["families"]
+    assert found.answer == Answer.HOLD
+    assert [each["case"]["tokens"] for each in family["deciding"]] == [2, 3, 1]
+    assert "What makes all together slower was not run again." in text(found)
+    assert "Each came again" not in text(found)
+
+
 def test_required_trials_alone_must_have_an_answer_where_the_policy_names_them():
     attempts = [*timed(), *both("ok", "missing_cubin")]
     assert judged(attempts, Policy(required=(Choice(case={"tokens": 1}),))).answer == Answer.BUMP

@@ -8,7 +8,7 @@ from workbench.verdict.ends import End
 from workbench.verdict.pair import Pair
 from workbench.verdict.parts import headline
 from workbench.verdict.settling import settling
-from workbench.verdict.word import AGAINST, OPEN
+from workbench.verdict.word import OPEN
 
 SCHEMA = 1
 
@@ -46,7 +46,7 @@ def _family(verdict: Verdict, family: Family) -> dict[str, Any]:
         "counts": {str(word): count for word, count in family.counts().items()},
         "not_known": len(family.having(*OPEN)),
         "overall": vars(family.overall) if family.overall else None,
-        "deciding": [_pair(pair) for pair in family.having(*AGAINST)],
+        "deciding": [_pair(pair) for pair in family.deciding],
         "trials": [_pair(pair) for pair in family.pairs],
         "settle": [{"what": line, "command": settle.command} for line in settle.lines],
     }
