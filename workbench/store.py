@@ -5,6 +5,7 @@ reported as a problem and the rest is used.
 """
 
 import contextlib
+import errno
 import fcntl
 import gc
 import json
@@ -82,7 +83,7 @@ def files(folder: Path, problems: list[str] | None = None) -> list[Path]:
     """Those that `load` reads; folders that cannot be read are added to the problems."""
 
     def lost(problem: OSError) -> None:
-        if problems is not None:
+        if problems is not None and problem.errno != errno.ENOENT:
             problems.append(f"{os.path.relpath(problem.filename, folder)}: {problem.strerror}")
 
     found = (
