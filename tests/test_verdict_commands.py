@@ -199,3 +199,16 @@ def test_what_could_not_be_read_is_said_where_there_is_no_verdict_either(tmp_pat
     (tmp_path / "r" / "a.jsonl").write_text('{"torn')
     code, _, err = typed("compare", "r", "--baseline", OLD, "--candidate", NEW)
     assert code == 2 and "a.jsonl:1" in err and "no environment has" in err
+
+
+def test_what_neither_side_has_is_listed_once_and_is_no_change(monkeypatch):
+    """Two kernels may call one function."""
+    from types import SimpleNamespace
+
+    from workbench.checking import examine, reading
+
+    monkeypatch.setattr(reading, "_skews", lambda sides: {})
+    here = SimpleNamespace(python=sys.executable)
+    (part,) = examine(here, here, ["json.nobody", "json.nobody"]).parts()
+    assert part.title == "Read, not run: 0 changes of functions that are called here; no vote"
+    assert [row[:2] for row in part.rows] == [("json.nobody", "function_unknown")]
