@@ -1,10 +1,12 @@
 """The store: what is added, what is read back, and what a hostile or broken file can do to it."""
 
 import json
+import os
 import resource
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -260,3 +262,21 @@ def test_what_was_found_once_is_not_looked_for_again():
     assert asked == [1]
     assert results.trials() is results.trials() and results == Results(results.attempts)
     assert results.only(gpu=["cpu"]).once("count", len) == 2
+
+
+def test_a_folder_that_cannot_be_read_is_a_problem_and_the_rest_is_used(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        save(OK, tmp_path / name / "a.jsonl")
+    scandir = os.scandir
+
+    def refused(path):
+        if Path(path).name == "a":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)  # root may read everything
+    found = load(tmp_path)
+    assert found.problems == ("a: Permission denied",)
+    assert len(found) == 1
+    assert load(tmp_path / "a").problems == (".: Permission denied",)
+    assert load(tmp_path / "nobody").problems == ()

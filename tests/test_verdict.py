@@ -196,6 +196,51 @@ def test_a_fault_of_some_processes_is_new_only_where_the_other_side_would_have_s
     assert word(attempts) == wanted
 
 
+WRONG, CRASH, NO_KERNEL, FINE = "wrong_numbers", "illegal_memory_access", "no_kernel_for_config", "ok"
+
+
+def processes(environment, *reasons, **facts):
+    return [ended(environment, reason, generation, **facts) for generation, reason in enumerate(reasons, 1)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        # a fault now and then is no leave for another one always
+        ([WRONG] + 9 * [FINE], 10 * [CRASH], Word.BROKEN),
+        ([CRASH] + 9 * [FINE], 10 * [NO_KERNEL], Word.BROKEN),
+        # the newest attempt does not speak for all of them
+        (10 * [CRASH], 9 * [WRONG] + [CRASH], Word.BROKEN),
+        (9 * [WRONG] + [CRASH], 10 * [WRONG], Word.UNCHANGED),
+        ([CRASH] + 9 * [WRONG], 9 * [WRONG] + [CRASH], Word.UNCHANGED),
+        (5 * [WRONG] + 5 * [CRASH], 5 * [CRASH] + 5 * [WRONG], Word.UNCHANGED),
+        (3 * [WRONG], 2 * [WRONG] + [CRASH], Word.CHANGED),
+        # a wrong answer among crashes that the baseline may have hidden
+        (2 * [CRASH], [CRASH, WRONG], Word.NOT_KNOWN),
+    ],
+)
+def test_all_faults_of_a_side_are_weighed_in_whatever_order_they_came(before, after, wanted):
+    assert word([*processes(OLD, *before), *processes(NEW, *after)]) == wanted
+
+
+def test_several_faults_of_a_side_are_all_named():
+    mixed = [*processes(OLD, FINE, FINE, FINE), *processes(NEW, WRONG, CRASH, WRONG)]
+    assert "newly wrong in 2, crashed in 1 of 3 processes" in text(judged(mixed))
+
+
+@pytest.mark.parametrize("after", [[FINE] * 6, [WRONG] + [FINE] * 5])
+def test_a_fault_of_one_process_hides_no_slowdown_of_the_others(after):
+    """The baseline is wrong in one process of six, and its others are half as slow."""
+    right = timed(after=1.5, n=6)
+    reasons = [WRONG, *[FINE] * 5, *after]
+    attempts = [
+        each if reason == FINE else ended(each.trial.environment, reason, each.generation, case={"tokens": 1})
+        for each, reason in zip(right, reasons, strict=True)
+    ]
+    (pair,) = judged(attempts).regressions
+    assert pair.word == Word.SLOWER and "wrong in 1 of 6 processes" in pair.why
+
+
 def test_visits_of_one_process_are_one():
     twice = [ended(OLD, "ok", visit=visit) for visit in (1, 2)] + [
         ended(NEW, "ok", visit=1),
@@ -216,11 +261,36 @@ def test_one_command_settles_all_that_keeps_a_family_open():
     faults = [ended(OLD, "not_run", mode="piecewise"), ended(NEW, "not_run", mode="piecewise")]
     found = judged([*timed(n=1), *faults])
     (family,) = facts(found)["families"]
-    assert {each["what"].split(".")[0] for each in family["settle"]} == {"1 trial"}
-    assert len(family["settle"]) == 2
+    assert [each["what"].split(".")[0] for each in family["settle"]][:2] == ["1 trial", "1 trial"]
+    assert len(family["settle"]) == 3 and "in place of example 1" in family["settle"][-1]["what"]
     (command,) = {each["command"] for each in family["settle"]}
     assert command.endswith("--kernel-file example.py --mode graph --mode piecewise --generations 5")
     assert text(found).count("workbench check") == markdown(found).count("workbench check") == 1
+
+
+def of_requirements(result, *asked):
+    known = {**result.provenance["environment"], "requirements": list(asked)}
+    return Result(**{**vars(result), "provenance": {**result.provenance, "environment": known}})
+
+
+def test_the_command_names_what_can_be_pasted_and_says_what_cannot():
+    """A wheel's folder and an interpreter are not in results; an address may be long."""
+    address = f"example @ https://example.org/{'a' * 200}/example-1.0-py3-none-any.whl"
+    asked = [
+        of_requirements(ended(OLD, "ok"), "flashinfer-python==0.6.8", "triton==3.6.0"),
+        of_requirements(ended(NEW, "missing_cubin"), address),
+    ]
+    said = text(judged(asked))
+    assert f"workbench check 'flashinfer==0.6.8 triton==3.6.0' '{address}'" in said
+    assert "in place of" not in said
+    wheel = of_requirements(asked[1], "example-1.0-py3-none-any.whl")
+    assert f"in place of {OLD} and example-1.0-py3-none-any.whl." in text(judged([ended(OLD, "ok"), wheel]))
+
+
+def test_a_build_that_was_not_started_is_asked_for():
+    refused = "the module moe is not built: bring one with --prebuilt DIR, or start the build with --build"
+    found = text(judged(both("ok", "not_run", detail=refused)))
+    assert re.search(r"workbench check .* --build\n", found) and "takes long" in found
 
 
 def test_a_weight_that_no_trial_has_is_said():
@@ -260,6 +330,20 @@ def test_weights_and_margins_are_the_policys():
     without = Policy(weight=(Choice(case={"tokens": 2}, weight=0),))
     assert judged(mixed, without).answer == Answer.BUMP
     assert "1 without a vote" in text(judged(mixed, without))
+
+
+def test_trials_that_are_slower_only_together_are_named_and_said_not_to_have_been_run_again():
+    """Each may be 5 % slower, all of them not: the slowest stand first, one that is faster not at all."""
+    factors = {1: 1.02, 2: 1.04, 3: 1.03, 4: 0.99}
+    mixed = [
+        each for tokens, factor in factors.items() for each in timed(case={"tokens": tokens}, after=factor)
+    ]
+    found = judged(mixed, Policy(slower=0.05))
+    (family,) = facts(found)["families"]
+    assert found.answer == Answer.HOLD
+    assert [each["case"]["tokens"] for each in family["deciding"]] == [2, 3, 1]
+    assert "What makes all together slower was not run again." in text(found)
+    assert "Each came again" not in text(found)
 
 
 def test_required_trials_alone_must_have_an_answer_where_the_policy_names_them():
@@ -327,6 +411,52 @@ def test_a_regression_must_come_again_where_it_was_run_again():
     assert judged([*crash, *again(both("ok", "node_lost"))]).regressions[0].again is None
 
 
+def at(attempts, started, contents="example"):
+    """The same, begun then, with these contents of the environments."""
+    return [
+        Result(**{**vars(each), "provenance": {
+            **each.provenance, "started": started, "environment": {"hash": contents + each.trial.environment}}})
+        for each in attempts
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("later", "before"),
+    [(timed(after=1.05), timed(after=1.05)), (both("ok", "segfault_abort"), both("ok", "segfault_abort"))],
+)
+def test_what_did_not_come_again_once_is_asked_again_when_it_is_found_anew(later, before):
+    fine = timed() if later[0].time else both("ok", "ok")
+    denied = [*at(before, "2026-12-01T01"), *at(again(fine), "2026-12-01T02")]
+    assert judged(denied).answer == Answer.NEED_DATA
+    anew = [Result(**{**vars(each), "run": "run 3"}) for each in at(later, "2026-12-01T03")]
+    assert [pair.again for pair in judged([*denied, *anew]).regressions] == [None]
+    assert judged([*denied, *anew, *at(again(fine), "2026-12-01T04")]).answer == Answer.NEED_DATA
+
+
+def test_what_other_contents_did_again_says_nothing():
+    crash = at(both("ok", "segfault_abort"), "2026-12-01T02", "a wheel built anew")
+    fine = at(again(both("ok", "ok")), "2026-12-01T03", "the wheel before")
+    assert [pair.again for pair in judged([*fine, *crash]).regressions] == [None]
+
+
+def test_a_fault_that_comes_now_and_then_is_not_denied_by_two_processes():
+    found = [*processes(OLD, *[FINE] * 15), *processes(NEW, *[WRONG] * 4, *[FINE] * 11)]
+    assert [pair.again for pair in judged([*found, *again(both("ok", "ok"))]).regressions] == [None]
+    many = again([*processes(OLD, *[FINE] * 10), *processes(NEW, *[FINE] * 10)])
+    assert judged([*found, *many]).answer == Answer.NEED_DATA
+    met = again([*processes(OLD, *[FINE] * 10), *processes(NEW, *[FINE] * 9, WRONG)])
+    assert [pair.again for pair in judged([*found, *met]).regressions] == [True]
+
+
+def test_a_fault_that_the_baseline_has_as_often_when_run_again_did_not_come_again():
+    found = [*processes(OLD, FINE, FINE), *processes(NEW, WRONG, WRONG)]
+    equal = again([*processes(OLD, WRONG, WRONG), *processes(NEW, WRONG, WRONG)])
+    assert judged([*found, *equal]).answer == Answer.NEED_DATA
+    often = [*processes(OLD, WRONG, *[FINE] * 9), *processes(NEW, *[WRONG] * 10)]
+    once = again([*processes(OLD, WRONG, FINE), *processes(NEW, WRONG, WRONG)])
+    assert [pair.again for pair in judged([*often, *once]).regressions] == [True]
+
+
 def test_different_kernel_files_are_not_compared():
     sides = [ended(OLD, "ok", kernel_hash="a"), ended(NEW, "wrong_numbers", kernel_hash="b")]
     assert word(sides) == Word.NOT_KNOWN
@@ -348,7 +478,7 @@ HOSTILE = "@someone #12 |x| `y` <img src=x> [a](http://b) www.example \x1b[31m\n
 def test_a_comment_mentions_nobody_and_keeps_its_tables():
     posted = markdown(judged(both("ok", "unknown", detail=HOSTILE, case={HOSTILE: HOSTILE})), "https://pages")
     found = posted.replace("https://pages/01_crash_matrix.html#t", "")
-    assert not re.search(r"[@#][a-z0-9]|(?<!\\)<img|(?<!\\)`y|://b|www\.e|\x1b", found)
+    assert not re.search(r"[@#][a-z0-9]|GH-[0-9]|(?<!\\)<img|(?<!\\)`y|://b|www\.e|\x1b", found)
     assert re.search(r"\[([0-9a-f]{10})\]\(https://pages/01_crash_matrix.html#t\1\)", posted)
     rows = [line for line in found.splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
@@ -366,6 +496,26 @@ def test_a_comment_is_never_too_long_and_says_what_it_left_out():
     found = markdown(judged(many))
     assert len(found) <= 60_000
     assert found.startswith("## HOLD") and "left out" in found
+
+
+@pytest.mark.parametrize(
+    ("cards", "families", "asked"), [(120, 120, "x" * 500), (1, 1, "`" * 100_000), (600, 1, "x")]
+)
+def test_a_comment_that_is_cut_keeps_its_blocks_whole(cards, families, asked):
+    """Many families, a command that is longer than a comment may be, and cards that fill one with their names."""
+    many = [
+        with_sm(of_requirements(each, *[asked[:500]] * (len(asked) // 500 + 1)), f"{number % families}.0")
+        for number in range(cards)
+        for each in both("ok", "missing_cubin", gpu=f"GPU {number} {'n' * 100}")
+    ]
+    found = markdown(judged(many))
+    assert len(found) <= 60_000
+    assert found.startswith("## NEED DATA") and found.endswith(
+        "The rest is left out: it was too long for a comment.\n"
+    )
+    fences = re.findall(r"^`{3,}", found, re.MULTILINE)
+    assert fences[::2] == fences[1::2]
+    assert found.count("<details>") == found.count("</details>")
 
 
 def test_facts_are_json_and_name_what_decided():

@@ -152,3 +152,53 @@ def test_what_would_settle_it_is_asked_as_it_was_asked_here(tmp_path, typed):
     assert code == 3
     words = shlex.split(settle["command"])
     assert words == ["workbench", "check", *sides, *own, "--results", str(tmp_path / "r")]
+
+
+def test_an_interrupted_check_measures_nothing_more_and_says_no_verdict(tmp_path, typed, monkeypatch):
+    """A crash was found until then, which would be run again."""
+    from workbench import checking, runner
+    from workbench.options import Summary
+
+    runs = []
+
+    def run(todo, gpu, options):
+        runs.append(options)
+        return Summary("run", len(todo), stopped="interrupted")
+
+    monkeypatch.setattr(runner, "run", run)
+    monkeypatch.setattr(checking, "examine", lambda *_: checking.Reading())
+    code, out, err = typed(
+        "check", sys.executable, "here", "--kernel-file", ZOO / "planted_rest.py", "--results", tmp_path / "r"
+    )
+    assert (code, out, len(runs)) == (3, "", 1)
+    assert "run the same command again" in err
+
+
+@pytest.mark.parametrize("how", ["table", "markdown", "json", "html"])
+def test_what_could_not_be_read_is_said_beside_the_answer(tmp_path, typed, how):
+    save_all(timed(), tmp_path / "r" / "a.jsonl")
+    with (tmp_path / "r" / "a.jsonl").open("a") as file:
+        file.write('{"torn')
+    code, out, err = typed("compare", "r", "--baseline", OLD, "--candidate", NEW, "--format", how)
+    assert code == 0 and "not used" in err
+    assert "a.jsonl:11" in out if how == "json" else "1 thing in the results could not be read" in out
+
+
+def test_what_could_not_be_read_is_said_where_there_is_no_verdict_either(tmp_path, typed):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "a.jsonl").write_text('{"torn')
+    code, _, err = typed("compare", "r", "--baseline", OLD, "--candidate", NEW)
+    assert code == 2 and "a.jsonl:1" in err and "no environment has" in err
+
+
+def test_what_neither_side_has_is_listed_once_and_is_no_change(monkeypatch):
+    """Two kernels may call one function."""
+    from types import SimpleNamespace
+
+    from workbench.checking import examine, reading
+
+    monkeypatch.setattr(reading, "_skews", lambda sides: {})
+    here = SimpleNamespace(python=sys.executable)
+    (part,) = examine(here, here, ["json.nobody", "json.nobody"]).parts()
+    assert part.title == "Read, not run: 0 changes of functions that are called here; no vote"
+    assert [row[:2] for row in part.rows] == [("json.nobody", "function_unknown")]

@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"workbench: {problem.strerror or problem}{where}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
+        print("workbench: interrupted", file=sys.stderr)
         return TOO_LITTLE
     except Exception:  # our own mistake: it must not look like 1, something found
         traceback.print_exc()

@@ -5,6 +5,7 @@ reported as a problem and the rest is used.
 """
 
 import contextlib
+import errno
 import fcntl
 import gc
 import json
@@ -73,18 +74,27 @@ def load(*folders: str | Path) -> Results:
     problems: list[str] = []
     with _no_collection():
         for folder in map(Path, folders):
-            for file in files(folder):
+            for file in files(folder, problems):
                 content = load_file(file)
                 attempts += content.attempts
                 problems += [f"{file.relative_to(folder)}{problem}" for problem in content.problems]
     return Results(tuple(attempts), tuple(problems))
 
 
-def files(folder: Path) -> list[Path]:
-    """Those that `load` reads."""
-    return sorted(
-        file for file in folder.rglob("*.jsonl") if not APART.intersection(file.relative_to(folder).parts)
+def files(folder: Path, problems: list[str] | None = None) -> list[Path]:
+    """Those that `load` reads; folders that cannot be read are added to the problems."""
+
+    def lost(problem: OSError) -> None:
+        if problems is not None and problem.errno != errno.ENOENT:
+            problems.append(f"{os.path.relpath(problem.filename, folder)}: {problem.strerror}")
+
+    found = (
+        Path(place, name)
+        for place, folders, names in os.walk(folder, onerror=lost)
+        for name in (*folders, *names)
+        if name.endswith(".jsonl")
     )
+    return sorted(file for file in found if not APART.intersection(file.relative_to(folder).parts))
 
 
 def refused(problems: Iterable[str]) -> int:

@@ -11,7 +11,8 @@ from workbench.evidence.facts import few
 from workbench.results import Results
 from workbench.showing.shown import Shown, Tables
 from workbench.untrusted import plain
-from workbench.verdict.pairs import Pair, pairs
+from workbench.verdict.pair import Pair
+from workbench.verdict.pairs import pairs
 from workbench.verdict.policy import DEFAULT
 from workbench.verdict.word import Word
 

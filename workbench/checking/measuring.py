@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from statistics import median
+from typing import Any
 
 from workbench import runner
 from workbench.comparison.sides import Question, question
@@ -12,7 +13,9 @@ from workbench.interleaving import GENERATIONS
 from workbench.options import Options, Summary
 from workbench.planning import Planned
 from workbench.results import Result, Results
-from workbench.verdict import DEFAULT, VERIFIED, Policy, Verdict, Word, judge
+from workbench.verdict import DEFAULT, VERIFIED, Pair, Policy, Verdict, Word, judge
+from workbench.verdict.ends import enough_to_show
+from workbench.verdict.settling import MANY_PROCESSES
 from workbench.verdict.word import OPEN
 
 FAULTS_AGAIN = 2  # processes a side in which a fault must come again; a hang costs its whole limit each time
@@ -89,9 +92,12 @@ def estimate(asked: Asked, todo: Sequence[Planned], results: Results) -> tuple[f
     return seconds, len(todo) - len(known)
 
 
-def measure(asked: Asked, todo: Sequence[Planned]) -> Summary:
-    """By turns on one device."""
-    return runner.run(todo, asked.gpu, replace(asked.options, interleave=True, again=True))
+def measure(asked: Asked, todo: Sequence[Planned], **how: Any) -> Summary:
+    """By turns on one device. Raises KeyboardInterrupt where it is interrupted; what was measured is stored."""
+    summary = runner.run(todo, asked.gpu, replace(asked.options, interleave=True, again=True, **how))
+    if summary.stopped:
+        raise KeyboardInterrupt
+    return summary
 
 
 def sharpen(asked: Asked, verdict: Verdict) -> Summary | None:
@@ -105,7 +111,7 @@ def sharpen(asked: Asked, verdict: Verdict) -> Summary | None:
     todo = _planned(asked, {question(pair.trial) for pair in close})
     if not todo or count <= asked.generations:
         return None
-    return runner.run(todo, asked.gpu, replace(asked.options, interleave=True, again=True, generations=count))
+    return measure(asked, todo, generations=count)
 
 
 def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
@@ -113,15 +119,22 @@ def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
 
     Each runs alone in its processes: what another trial left behind in the first ones cannot come again.
     """
-    again = replace(asked.options, interleave=True, again=True, purpose=VERIFIED, reruns=False)
-    processes = {Word.BROKEN: FAULTS_AGAIN, Word.SLOWER: asked.generations}
     found = {
-        question(pair.trial): processes[pair.word]
-        for pair in verdict.regressions
-        if pair.word in processes and pair.again is None
+        question(pair.trial): _processes(pair, asked) for pair in verdict.regressions if pair.again is None
     }
     todo = ((_planned(asked, {one}), count) for one, count in found.items())
-    return [runner.run(some, asked.gpu, replace(again, generations=count)) for some, count in todo if some]
+    return [
+        measure(asked, some, purpose=VERIFIED, reruns=False, generations=count)
+        for some, count in todo
+        if some
+    ]
+
+
+def _processes(pair: Pair, asked: Asked) -> int:
+    """A side, for a regression to come again."""
+    if pair.word == Word.SLOWER or pair.before is None or pair.after is None:
+        return asked.generations
+    return min(max(FAULTS_AGAIN, enough_to_show(pair.before, pair.after)), MANY_PROCESSES)
 
 
 def _planned(asked: Asked, wanted: Set[Question]) -> list[Planned]:

@@ -42,10 +42,7 @@ class Reading:
         kinds = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
         differs = [f"All that differs for callers, by kind: {kinds or 'nothing'}."]
         lines = (*self.unread, *([] if self.unread and not self.counts else differs))
-        found_here = (
-            f"{len(rows)} changes of functions that are called here" if differs[0] in lines else "nothing"
-        )
-        title = f"Read, not run: {found_here}; no vote"
+        title = f"Read, not run: {self._counted() if differs[0] in lines else 'nothing'}; no vote"
         heads = ("function", "change", "parameter", "detail")
         found = [Part(title, lines, heads, rows, folded=not (rows or self.unread))]
         skewed = tuple(
@@ -58,6 +55,11 @@ class Reading:
                 Part(f"{len(skewed)} things out of step; no vote", (), ("side", "what", "fix"), skewed)
             )
         return found
+
+    def _counted(self) -> str:
+        """What neither side has is no change."""
+        count = sum(each.change != "function_unknown" for each in self.called)
+        return f"{count} change{'s' * (count != 1)} of functions that are called here"
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -75,7 +77,7 @@ def examine(baseline: Built, candidate: Built, apis: Sequence[str]) -> Reading:
     counts: Counter[str] = Counter()
     unread = []
     for top in sorted({api.partition(".")[0] for api in apis}):
-        mine = [api for api in apis if api.partition(".")[0] == top]
+        mine = [api for api in dict.fromkeys(apis) if api.partition(".")[0] == top]
         folders = {side: _folder(built, top) for side, built in sides.items()}
         lacking = [side for side, folder in folders.items() if folder is None]
         if lacking:

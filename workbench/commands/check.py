@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.commands import _check_plan, _verdict
 from workbench.commands import run as run_command
-from workbench.commands._shared import load_results
+from workbench.commands._shared import TOO_LITTLE, load_results
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -27,7 +27,11 @@ without a GPU the verdict is from stored results; what is open is measured where
 {_verdict.LOOKS}"""
 
 
-KEPT = ("cases", "python", "wheels", "prebuilt", "stacks", "as_of", "torch", "policy")
+# Options by which a command that is suggested asks for the same things.
+KEPT = (
+    "cases", "python", "wheels", "prebuilt", "build", "stacks", "as_of", "torch", "policy", "l2", "gpu", "memory_mb",
+    "limit", "results", "also",
+)  # fmt: skip
 WITHOUT = ("--plan", "--environment", "--bundle", "--sm", "--interleave", "--dry-run")
 
 
@@ -62,7 +66,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA."""
+    """0 BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA, or interrupted."""
+    try:
+        return _check(options)
+    except KeyboardInterrupt:
+        _aside("interrupted, so no verdict; run the same command again to go on")
+        return TOO_LITTLE
+
+
+def _check(options: argparse.Namespace) -> int:
     from workbench import checking
 
     asked, kernels = _asked(options)
@@ -80,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
         checking.sharpen(asked, judged())
     checking.verify(asked, judged())
     found = judged()
+    _verdict.say_unread(found.results)
     code = _verdict.show(found, options, reading.parts(), reading=reading.facts())
     if options.site:
         _pages(found, options)
@@ -108,10 +121,16 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def _words(options: argparse.Namespace) -> tuple[str, ...]:
-    """The options by which a command that is suggested asks for the same things."""
-    given = {f"--{name.replace('_', '-')}": getattr(options, name) for name in KEPT}
-    given["--results"] = options.results if options.results != "results/local" else None
-    return tuple(word for name, value in given.items() if value for word in (name, str(value)))
+    """The options of KEPT that were given, as they were."""
+    defaults = run_command.defaults_of_run()
+    given = {name: getattr(options, name) for name in KEPT}
+    return tuple(
+        word
+        for name, value in given.items()
+        if value and value != defaults.get(name)
+        for each in (value if isinstance(value, list) else [value])
+        for word in (f"--{name.replace('_', '-')}", *([] if each is True else [str(each)]))
+    )
 
 
 def _sides(options: argparse.Namespace) -> tuple[Any, Any]:

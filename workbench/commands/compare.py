@@ -1,7 +1,8 @@
 """Bump the pin, hold it or go back: the verdict on two environments, from stored results."""
 
 import argparse
-import sys
+from dataclasses import replace
+from pathlib import Path
 
 from workbench.commands import _verdict
 from workbench.commands._shared import load_results
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
     policy = _verdict.policy_of(options)
     every = load_results(options.results or _verdict.default_folders())
+    _verdict.say_unread(every)
     check_modes(options.mode, {result.trial.mode for result in every})
     baseline, candidate = (
         verdict.named(every, text, *_verdict.alias(text)) for text in (options.baseline, options.candidate)
@@ -43,6 +45,21 @@ def run(options: argparse.Namespace) -> int:
         verdict.named(every, options.current, *_verdict.alias(options.current)) if options.current else ""
     )
     chosen = every.only(kernel=options.kernel, gpu=options.gpu, mode=options.mode)
-    for problem in every.problems:
-        print(f"workbench: not used: {problem!r}", file=sys.stderr)
-    return _verdict.show(verdict.judge(chosen, baseline, candidate, current, policy), options)
+    found = verdict.judge(chosen, baseline, candidate, current, policy)
+    return _verdict.show(replace(found, words=_words(options)), options)
+
+
+def _words(options: argparse.Namespace) -> tuple[str, ...]:
+    """The options of a check that judges by the same policy and results; it reads what is below `results` anyhow."""
+    policy = ("--policy", options.policy) if options.policy else ()
+    return (
+        *policy,
+        *(word for folder in options.results if _elsewhere(folder) for word in ("--also", folder)),
+    )
+
+
+def _elsewhere(folder: str) -> bool:
+    from workbench.store import APART
+
+    first, *others = Path(folder).parts or (".",)
+    return first != "results" or bool({*others} & (APART - {"local"}))

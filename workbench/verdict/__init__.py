@@ -7,7 +7,7 @@ from workbench.verdict.deciding import Answer, Family, Verdict, judge
 from workbench.verdict.facts import facts
 from workbench.verdict.markdown import markdown
 from workbench.verdict.page import html
-from workbench.verdict.pairs import VERIFIED, Pair
+from workbench.verdict.pair import VERIFIED, Pair
 from workbench.verdict.policy import DEFAULT, Policy, load_policy
 from workbench.verdict.sides import judge_named, named, two_of
 from workbench.verdict.text import text

@@ -12,7 +12,8 @@ from typing import Any
 from workbench.results import Results
 from workbench.showing.told import telling
 from workbench.untrusted import natural, plain
-from workbench.verdict.pairs import Pair, pairs
+from workbench.verdict.pair import Pair
+from workbench.verdict.pairs import pairs
 from workbench.verdict.policy import DEFAULT, Policy
 from workbench.verdict.word import AGAINST, OPEN, PASSED, Word
 
@@ -43,13 +44,17 @@ class Overall:
 
 @dataclass(frozen=True)
 class Family:
-    """`why` has a sentence for each thing that decided; `votes` is False for a family the policy does not name."""
+    """`why` has a sentence for each thing that decided, `deciding` the trials that speak against the candidate.
+
+    `votes` is False for a family the policy does not name.
+    """
 
     name: str
     answer: Answer
     pairs: tuple[Pair, ...]
     overall: Overall | None
     why: tuple[str, ...]
+    deciding: tuple[Pair, ...] = ()
     votes: bool = True
 
     @property
@@ -145,7 +150,9 @@ def _family(name: str, mine: Sequence[Pair], used: tuple[Answer, Answer], policy
     answer = used[1] if against else Answer.NEED_DATA if open_ else used[0]
     why = against or open_ or [f"{passed} trials are no worse, none is worse"]
     votes = name in policy.families if policy.families else True
-    return Family(name, answer, tuple(mine), overall, tuple(why), votes)
+    return Family(
+        name, answer, tuple(mine), overall, tuple(why), tuple(_deciding(mine, overall, policy)), votes
+    )
 
 
 def _against(mine: Sequence[Pair], overall: Overall | None, policy: Policy) -> list[str]:
@@ -153,9 +160,32 @@ def _against(mine: Sequence[Pair], overall: Overall | None, policy: Policy) -> l
     slower = [pair for pair in mine if pair.word == Word.SLOWER and pair.votes]
     said = [f"{_trials(broken)} broken"] if broken else []
     said += [f"{_trials(slower)} slower"] if slower else []
-    if overall and overall.low - 1 > policy.slower_overall:
+    if _slower_together(overall, policy):
+        assert overall
         said.append(f"all trials together are slower: {overall.text}, allowed {policy.slower_overall:.1%}")
     return said
+
+
+def _deciding(mine: Sequence[Pair], overall: Overall | None, policy: Policy) -> list[Pair]:
+    """Those against, then those by which all together are slower, the slowest first."""
+    against = [pair for pair in mine if pair.word in AGAINST and pair.votes]
+    if not _slower_together(overall, policy):
+        return against
+    timed = [
+        (pair.change.ratio, pair)
+        for pair in mine
+        if pair not in against
+        and pair.weight > 0
+        and pair.again is not False
+        and pair.change
+        and pair.change.ratio
+    ]
+    slow = [each for each in timed if each[0] > 1 + policy.slower_overall]
+    return against + [pair for _, pair in sorted(slow, key=lambda each: -each[0])]
+
+
+def _slower_together(overall: Overall | None, policy: Policy) -> bool:
+    return overall is not None and overall.low - 1 > policy.slower_overall
 
 
 def _open(mine: Sequence[Pair], policy: Policy) -> list[str]:

@@ -5,10 +5,10 @@ from typing import Any
 from workbench.verdict import beside
 from workbench.verdict.deciding import Family, Verdict
 from workbench.verdict.ends import End
-from workbench.verdict.pairs import Pair
+from workbench.verdict.pair import Pair
 from workbench.verdict.parts import headline
 from workbench.verdict.settling import settling
-from workbench.verdict.word import AGAINST, OPEN
+from workbench.verdict.word import OPEN
 
 SCHEMA = 1
 
@@ -25,6 +25,7 @@ def facts(verdict: Verdict) -> dict[str, Any]:
         "families": [_family(verdict, family) for family in verdict.families],
         "question": answered,
         "packages": [vars(row) | {"kind": str(row.kind)} for row in rows],
+        "problems": list(verdict.results.problems),
         "beside": {
             "signatures": beside.signatures(verdict),
             "latent": beside.latent(verdict),
@@ -45,7 +46,7 @@ def _family(verdict: Verdict, family: Family) -> dict[str, Any]:
         "counts": {str(word): count for word, count in family.counts().items()},
         "not_known": len(family.having(*OPEN)),
         "overall": vars(family.overall) if family.overall else None,
-        "deciding": [_pair(pair) for pair in family.having(*AGAINST)],
+        "deciding": [_pair(pair) for pair in family.deciding],
         "trials": [_pair(pair) for pair in family.pairs],
         "settle": [{"what": line, "command": settle.command} for line in settle.lines],
     }

@@ -14,8 +14,11 @@ from workbench.verdict.parts import Part, parts
 LONGEST = 60_000  # characters
 ROWS = ((400, 400), (400, 60), (200, 15), (60, 0), (20, 0), (5, 0))
 """How many rows of an open and of a folded table, the most first; a folded one without rows is left out."""
+REST = "The rest is left out: it was too long for a comment."
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
-APARTED = re.compile(r"(@|#|://|www\.)")  # would mention somebody, refer to a thread, or make a link
+APARTED = re.compile(
+    r"(@|#|://|www\.|\bGH-)", re.IGNORECASE
+)  # would mention somebody, refer to a thread, or make a link
 APART = "\u200b"  # no width: what comes before it is not read together with what comes after
 
 
@@ -23,11 +26,18 @@ def markdown(verdict: Verdict, pages: str = "", more: Sequence[Part] = ()) -> st
     """`pages` is where the pages are to be found, for the links to their trials; without it there are none."""
     answer, *others = [*parts(verdict), *more]
     for most, most_folded in ROWS:
-        shown = _text(answer, others, pages, most, most_folded)
-        if len(shown) <= LONGEST:
+        blocks = _blocks(answer, others, pages, most, most_folded)
+        if len(shown := _joined(blocks)) <= LONGEST:
             return shown
-    note = "\n\nThe rest is left out: it was too long for a comment.\n"
-    return shown[: LONGEST - len(note)].rpartition("\n")[0] + note
+    while len(blocks) > 1 and len(_joined([*blocks, REST])) > LONGEST:
+        blocks.pop()  # whole ones: a code block or a table that is cut off takes what follows into it
+    room = LONGEST - len(_joined(["", REST]))
+    head = blocks[0] if len(blocks[0]) <= room else blocks[0][:room].rpartition("\n")[0]
+    return _joined([head, *blocks[1:], REST])
+
+
+def _joined(blocks: Sequence[str]) -> str:
+    return "\n\n".join(blocks) + "\n"
 
 
 def escape(text: str) -> str:
@@ -41,18 +51,17 @@ def _for_html(text: str) -> str:
     return html.escape(" ".join(APARTED.sub(rf"\1{APART}", text).split()))
 
 
-def _text(answer: Part, others: Sequence[Part], pages: str, most: int, most_folded: int) -> str:
-    lines = [f"## {escape(answer.title)}", "", *(f"* {escape(line)}" for line in answer.lines)]
+def _blocks(answer: Part, others: Sequence[Part], pages: str, most: int, most_folded: int) -> list[str]:
+    """A block for the answer and for each part that has room."""
+    blocks = ["\n".join([f"## {escape(answer.title)}", "", *(f"* {escape(line)}" for line in answer.lines)])]
     lost = []
     for part in others:
         room = most_folded if part.folded else most
         if part.rows and not room:
             lost.append(part.title)
             continue
-        lines += ["", *(_folded(part, pages, room) if part.folded else _open(part, pages, room))]
-    if lost:
-        lines += ["", f"Left out to fit a comment: {escape('; '.join(lost))}."]
-    return "\n".join(lines) + "\n"
+        blocks.append("\n".join(_folded(part, pages, room) if part.folded else _open(part, pages, room)))
+    return [*blocks, f"Left out to fit a comment: {escape('; '.join(lost))}."] if lost else blocks
 
 
 def _open(part: Part, pages: str, most: int) -> list[str]:

@@ -3,46 +3,22 @@
 Pure. Faults come before speed, and what is not known is never right.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from workbench import gpus
-from workbench.comparison import Change, Direction
 from workbench.comparison.sides import Question, question
 from workbench.planned import of_libraries
-from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Trial
+from workbench.results import FORENSIC_MODES, Outcome, Result, Results
 from workbench.untrusted import plain
-from workbench.verdict.ends import End, end, more_often, same_fault, worse
+from workbench.verdict.again import confirmed, run_again
+from workbench.verdict.ends import End, end, same_fault, surely_mended, worse
+from workbench.verdict.pair import Pair
 from workbench.verdict.policy import Policy
 from workbench.verdict.speed import Speed, speeds
-from workbench.verdict.word import AGAINST, Word
+from workbench.verdict.word import Word
 
-VERIFIED = "verified"  # what `Result.rerun` says of a regression that was run again
-
-
-@dataclass(frozen=True)
-class Pair:
-    """`why` says it in words; `settle` is what would settle it (a key of `settling`), with `more` processes a side.
-
-    `again` is True where a regression came again when it was run again, False where not, None where it was not.
-    """
-
-    trial: Trial  # the candidate's, or the baseline's where the candidate has none
-    family: str
-    weight: float
-    required: bool
-    before: End | None
-    after: End | None
-    change: Change | None
-    word: Word
-    why: str
-    settle: str = ""
-    more: int = 0
-    again: bool | None = None
-
-    @property
-    def votes(self) -> bool:
-        return self.weight > 0 or self.required
+LONG_BUILD = " with --build"  # what a worker says that was not told to start one
 
 
 def votes_at_all(mode: str) -> bool:
@@ -53,25 +29,34 @@ def votes_at_all(mode: str) -> bool:
 def pairs(results: Results, baseline: str, candidate: str, policy: Policy) -> list[Pair]:
     """Every trial of either side whose mode has a vote, in the order of first appearance."""
     results = of_libraries(results)
-    told = {name: _attempts(results, name) for name in (baseline, candidate)}
-    verified = Results(tuple(replace(each, rerun="") for each in results if each.rerun == VERIFIED))
-    again = {name: _attempts(verified, name) for name in (baseline, candidate)}
-    timed, timed_again = (speeds(each, baseline, candidate, policy) for each in (results, verified))
+    before, after = (_attempts(results, name) for name in (baseline, candidate))
+    timed = speeds(results, baseline, candidate, policy)
     families = _families(results)
-    found = []
-    for asked in {**told[baseline], **told[candidate]}:
-        before, after = (end(told[name].get(asked, [])) for name in (baseline, candidate))
-        if before is None and after is None:
-            continue
-        repeated = tuple(end(again[name].get(asked, [])) for name in (baseline, candidate))
-        trial = (told[candidate].get(asked) or told[baseline][asked])[0].trial
-        pair = Pair(
-            trial, families.get(trial.gpu, trial.gpu), policy.weight_of(trial), policy.requires(trial),
-            before, after, None, Word.NOT_KNOWN, "",
-        )  # fmt: skip
-        pair = _judged(pair, timed.get(asked))
-        found.append(_confirmed(pair, repeated, timed_again.get(asked)))
-    return found
+    found = {
+        asked: _judged(pair, timed.get(asked))
+        for asked in {**before, **after}
+        if (pair := _pair(before.get(asked, []), after.get(asked, []), families, policy))
+    }
+    verified = run_again(results, after, found)
+    again = speeds(verified, baseline, candidate, policy)
+    before, after = (_attempts(verified, name) for name in (baseline, candidate))
+    return [
+        confirmed(pair, end(before.get(asked, [])), end(after.get(asked, [])), again.get(asked))
+        for asked, pair in found.items()
+    ]
+
+
+def _pair(
+    before: Sequence[Result], after: Sequence[Result], families: Mapping[str, str], policy: Policy
+) -> Pair | None:
+    """Not yet judged; None where neither side has more than reruns."""
+    ends = end(before), end(after)
+    if ends == (None, None):
+        return None
+    trial = (after or before)[0].trial
+    family = families.get(trial.gpu, plain(trial.gpu))
+    weight, required = policy.weight_of(trial), policy.requires(trial)
+    return Pair(trial, family, weight, required, *ends, change=None, word=Word.NOT_KNOWN, why="")
 
 
 def _attempts(results: Results, environment: str) -> dict[Question, list[Result]]:
@@ -101,14 +86,9 @@ def _judged(pair: Pair, speed: Speed | None) -> Pair:
     if unknown := _unknown(before, after):
         return replace(pair, word=Word.NOT_KNOWN, why=unknown[0], settle=unknown[1])
     assert before and after
-    if after.faults:
-        return _faulty(pair, before, after)
-    if before.faults:
-        sure = more_often(after, before)
-        return replace(
-            pair,
-            word=Word.MENDED,
-            why=f"{before.word} before, right {_of(after)}" + ("" if sure else ", perhaps by chance"),
+    if after.faults or before.faults:
+        return _also_slower(
+            _faulty(pair, before, after) if after.faults else _mended(pair, before, after), speed
         )
     if speed is None:
         return replace(
@@ -120,6 +100,17 @@ def _judged(pair: Pair, speed: Speed | None) -> Pair:
     return replace(
         pair, word=speed.word, why=speed.why, settle=speed.settle, more=speed.more, change=speed.change
     )
+
+
+def _also_slower(pair: Pair, speed: Speed | None) -> Pair:
+    """A fault that some processes of a side had hides no slowdown of the others."""
+    if (
+        speed is None
+        or speed.word != Word.SLOWER
+        or pair.word not in (Word.MENDED, Word.UNCHANGED, Word.CHANGED)
+    ):
+        return pair
+    return replace(pair, word=Word.SLOWER, why=f"{speed.why}; {pair.why}", change=speed.change)
 
 
 def _gone(before: End | None, after: End | None) -> bool:
@@ -136,7 +127,8 @@ def _unknown(before: End | None, after: End | None) -> tuple[str, str] | None:
             return f"{side}: not planned", "run"
         if not end_.known:
             said = end_.result.detail.partition("\n")[0]
-            return f"{side}: {end_.word}" + (f": {plain(said, 160)}" if said else ""), end_.result.reason
+            settle = "build" if LONG_BUILD in said else end_.result.reason
+            return f"{side}: {end_.word}" + (f": {plain(said, 160)}" if said else ""), settle
     assert before and after
     files = {each.result.kernel_hash for each in (before, after) if each.result.kernel_hash}
     return ("the sides were run with different kernel files", "run") if len(files) > 1 else None
@@ -145,41 +137,31 @@ def _unknown(before: End | None, after: End | None) -> tuple[str, str] | None:
 def _faulty(pair: Pair, before: End, after: End) -> Pair:
     said = after.result.detail.partition("\n")[0]
     detail = f": {plain(said, 200)}" if said else ""
-    if before.faults and not same_fault(before, after):
-        how = f"{before.word} became {after.word}{detail}"
-        return replace(pair, word=Word.BROKEN if worse(before, after) else Word.CHANGED, why=how)
-    often = more_often(before, after)
-    if before.faults and not often:
-        return replace(pair, word=Word.UNCHANGED, why=f"{after.word} on both sides{detail}")
-    if often is None:
-        why = f"{after.word}, the baseline in none of {before.processes}: too few to tell{detail}"
+    same = same_fault(before, after)
+    if (worsened := worse(before, after)) is None:
+        why = f"{after.word}, {_never_so(before)}: too few to tell{detail}"
         return replace(pair, word=Word.NOT_KNOWN, why=why, settle="flaky")
-    newly = f"{after.word} more often than before" if before.faults else f"newly {after.word}"
-    return replace(pair, word=Word.BROKEN, why=f"{newly}{detail}")
+    if not before.faults:
+        return replace(pair, word=Word.BROKEN, why=f"newly {after.word}{detail}")
+    how = f"{before.word} became {after.word}{detail}"
+    if worsened:
+        how = f"{after.word} more often than before{detail}" if same else how
+        return replace(pair, word=Word.BROKEN, why=how)
+    if same:
+        return replace(pair, word=Word.UNCHANGED, why=f"{after.word} on both sides{detail}")
+    return replace(pair, word=Word.CHANGED, why=how)
+
+
+def _never_so(before: End) -> str:
+    if before.faults:
+        return f"the baseline {before.word} and not so, in {before.processes}"
+    return f"the baseline in none of {before.processes}"
+
+
+def _mended(pair: Pair, before: End, after: End) -> Pair:
+    chance = "" if surely_mended(before, after) else ", perhaps by chance"
+    return replace(pair, word=Word.MENDED, why=f"{before.word} before, right {_of(after)}{chance}")
 
 
 def _of(end_: End) -> str:
     return f"in {end_.processes} process{'es' * (end_.processes != 1)}"
-
-
-def _confirmed(pair: Pair, repeated: tuple[End | None, ...], again: Speed | None) -> Pair:
-    """A regression that did not come again is none, and is not the opposite either."""
-    before, after = repeated
-    if pair.word not in AGAINST or before is None or after is None or not (before.known and after.known):
-        return pair
-    if pair.word == Word.SLOWER:
-        came = again is not None and again.change.verdict == Direction.SLOWER
-        said = again.why if again else "no time"
-    else:
-        assert pair.after
-        came = (
-            bool(after.faults)
-            and after.result.outcome == pair.after.result.outcome
-            and not (before.faults and same_fault(before, after))
-        )
-        said = f"{before.word} and {after.word}"
-    if came:
-        return replace(pair, again=True)
-    why = f"{pair.why}; when run again: {said}"
-    settle, word = ("noise", Word.UNDECIDED) if pair.word == Word.SLOWER else ("flaky", Word.NOT_KNOWN)
-    return replace(pair, again=False, word=word, why=why, settle=settle)

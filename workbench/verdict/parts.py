@@ -11,7 +11,7 @@ from workbench.untrusted import plain
 from workbench.verdict import beside
 from workbench.verdict.deciding import Answer, Family, Verdict
 from workbench.verdict.ends import message
-from workbench.verdict.pairs import Pair
+from workbench.verdict.pair import Pair
 from workbench.verdict.settling import settling
 from workbench.verdict.word import AGAINST, OPEN, Word
 
@@ -66,7 +66,15 @@ def answer(verdict: Verdict) -> Part:
     ]
     question, _ = beside.locks(verdict)
     idle = [f"no trial here is meant by the policy's weight for {plain(each)}" for each in _idle(verdict)]
-    return Part(headline(verdict), (*sides, question, *said, *idle))
+    return Part(headline(verdict), (*sides, question, *said, *idle, *_unread(verdict)))
+
+
+def _unread(verdict: Verdict) -> list[str]:
+    """Lines that are torn or no results may have been of these two."""
+    count = len(verdict.results.problems)
+    return [f"{count} thing{'s' * (count != 1)} in the results could not be read, and no part of this"] * (
+        count > 0
+    )
 
 
 def _idle(verdict: Verdict) -> list[str]:
@@ -97,9 +105,8 @@ def _sentence(why: Sequence[str]) -> str:
 
 def _family(verdict: Verdict, family: Family) -> Iterator[Part]:
     name = _name(family)
-    against = family.having(*AGAINST)
-    if against:
-        yield Part(f"{name}: what decides", _deciding_lines(family), HEADS, tuple(_grouped(against)))
+    if family.deciding:
+        yield Part(f"{name}: what decides", _deciding_lines(family), HEADS, tuple(_grouped(family.deciding)))
     if family.answer == Answer.NEED_DATA:
         told = settling(verdict, family)
         yield Part(f"{name}: what would settle it", told.lines, command=told.command)
@@ -116,9 +123,13 @@ def _family(verdict: Verdict, family: Family) -> Iterator[Part]:
 
 
 def _deciding_lines(family: Family) -> tuple[str, ...]:
-    alone = sum(pair.again is None for pair in family.having(*AGAINST))
+    against = family.having(*AGAINST)
+    alone = sum(pair.again is None for pair in against)
     said = [f"{alone} of them were not run again."] if alone else ["Each came again when it was run again."]
-    return (*said, *([f"All trials together: {family.overall.text}."] if family.overall else []))
+    together = [f"All trials together: {family.overall.text}."] if family.overall else []
+    if len(family.deciding) > len(against):
+        together += ["What makes all together slower was not run again."]
+    return (*(said if against else []), *together)
 
 
 def _grouped(some: Sequence[Pair]) -> Iterator[tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """What would settle an open trial: the command that measures it, and what must be seen to first. Pure."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +9,9 @@ from workbench import kernels
 from workbench.comparison import RULES
 from workbench.reasons.meanings import MEANINGS
 from workbench.results import Results
-from workbench.untrusted import plain
+from workbench.untrusted import MESSAGE, plain
 from workbench.verdict.deciding import Family, Verdict
-from workbench.verdict.pairs import Pair
+from workbench.verdict.pair import Pair
 from workbench.verdict.word import OPEN
 
 MOST_KERNELS = 6
@@ -20,6 +21,7 @@ FIRST = {
     "by turns": "The two were not measured by turns in one run.",
     "noise": "More processes a side would tell.",
     "flaky": "A fault of some processes needs more of the other side.",
+    "build": "A module is not compiled, which takes long; `workbench prebuild` makes it ahead, for --prebuilt DIR.",
     "run": "A side has no attempt that can be used.",
 }
 MANY_PROCESSES = 12  # a side, where a fault comes and goes, or the card did
@@ -40,22 +42,30 @@ def settling(verdict: Verdict, family: Family) -> Settling:
         if pair.required:
             groups.setdefault(pair.settle or "run", []).append(pair)
     lines = [f"{len(some)} trial{'s' * (len(some) != 1)}. {_first(key)}" for key, some in groups.items()]
-    return Settling(
-        tuple(lines) or ("What is wanted is not there; on such a machine:",), _command(verdict, groups)
-    )
+    lines = lines or ["What is wanted is not there; on such a machine:"]
+    return Settling((*lines, *_places(verdict)), _command(verdict, groups))
+
+
+def _places(verdict: Verdict) -> list[str]:
+    """What must be replaced in the command: results tell no folders of the machine they are from."""
+    sides = {name: _side(verdict, name) for name in (verdict.baseline, verdict.candidate)}
+    lost = [each for name, each in sides.items() if each == plain(name) or re.fullmatch(r"[^/]+\.whl", each)]
+    return [f"Write the path of a wheel or interpreter in place of {' and '.join(lost)}."] if lost else []
 
 
 def _command(verdict: Verdict, groups: Mapping[str, Sequence[Pair]]) -> str:
     """A `workbench check` of the kernels and modes of all these trials, on one line."""
     names = sorted({pair.trial.kernel for some in groups.values() for pair in some})
     chosen = [word for name in names for word in _kernel(verdict, name)] if len(names) <= MOST_KERNELS else []
-    sides = [
-        verdict.specs.get(name) or spec(verdict.results, name)
-        for name in (verdict.baseline, verdict.candidate)
-    ]
+    sides = [_side(verdict, name) for name in (verdict.baseline, verdict.candidate)]
     current = ["--current", sides[1]] if verdict.current == verdict.candidate else []
     how = [*current, *chosen, *_modes(groups), *_processes(groups), *verdict.words]
+    how += ["--build"] if "build" in groups and "--build" not in how else []
     return shlex.join(["workbench", "check", *sides, *how])
+
+
+def _side(verdict: Verdict, name: str) -> str:
+    return verdict.specs.get(name) or spec(verdict.results, name)
 
 
 def spec(results: Results, name: str) -> str:
@@ -63,7 +73,9 @@ def spec(results: Results, name: str) -> str:
     for each in reversed(results.attempts):
         asked = each.provenance.get("environment", {}).get("requirements")
         if each.trial.environment == name and isinstance(asked, list) and asked:
-            return " ".join(plain(word).replace("flashinfer-python==", "flashinfer==") for word in asked)
+            return " ".join(
+                plain(word, MESSAGE).replace("flashinfer-python==", "flashinfer==") for word in asked
+            )
     return plain(name)
 
 

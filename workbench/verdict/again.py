@@ -1,0 +1,65 @@
+"""Regressions that were run again: whether each came again. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workbench.comparison import Direction
+from workbench.comparison.sides import Question, question
+from workbench.results import Result, Results
+from workbench.verdict.ends import End, came_again, same_version
+from workbench.verdict.pair import VERIFIED, Pair
+from workbench.verdict.speed import Speed
+from workbench.verdict.word import AGAINST, Word
+
+
+def run_again(
+    results: Results, told: Mapping[Question, Sequence[Result]], found: Mapping[Question, Pair]
+) -> Results:
+    """The regressions run again: of the same contents, and after all in which they were found."""
+    since = {
+        asked: max(map(_started, _finding(pair, told[asked])), default="")
+        for asked, pair in found.items()
+        if pair.word in AGAINST
+    }
+
+    def tells(each: Result) -> bool:
+        asked = question(each.trial)
+        if each.rerun != VERIFIED or asked not in since or "" < _started(each) < since[asked]:
+            return False
+        return _same_contents(each, found[asked])
+
+    return Results(tuple(replace(each, rerun="") for each in results if tells(each)))
+
+
+def _finding(pair: Pair, told: Sequence[Result]) -> list[Result]:
+    """The candidate's attempts that speak against it."""
+    if pair.change and pair.word == Word.SLOWER:
+        return [each for each in told if each.run == pair.change.run and not each.rerun]
+    return [one for faults in pair.after.each for one in faults] if pair.after else []
+
+
+def _started(result: Result) -> str:
+    return str(result.provenance.get("started", ""))
+
+
+def _same_contents(verified: Result, pair: Pair) -> bool:
+    side = pair.after if verified.trial.environment == pair.trial.environment else pair.before
+    return side is not None and same_version(verified, side.result)
+
+
+def confirmed(pair: Pair, before: End | None, after: End | None, again: Speed | None) -> Pair:
+    """A regression that did not come again is none, and is not the opposite either."""
+    if pair.word not in AGAINST or before is None or after is None or not (before.known and after.known):
+        return pair
+    if pair.word == Word.SLOWER:
+        came: bool | None = again is not None and again.change.verdict == Direction.SLOWER
+        said = again.why if again else "no time"
+    else:
+        assert pair.before and pair.after
+        came = came_again((pair.before, pair.after), (before, after))
+        said = f"{before.word} and {after.word}"
+    if came is not False:
+        return replace(pair, again=came)
+    why = f"{pair.why}; when run again: {said}"
+    settle, word = ("noise", Word.UNDECIDED) if pair.word == Word.SLOWER else ("flaky", Word.NOT_KNOWN)
+    return replace(pair, again=False, word=word, why=why, settle=settle)
