@@ -1,5 +1,7 @@
+import base64
 import html
 import html.parser
+import io
 import json
 import re
 import shutil
@@ -12,6 +14,7 @@ from typing import Any
 import example_results as examples
 import nbformat
 import pytest
+from matplotlib.figure import Figure
 
 from workbench import cli
 from workbench.figures import latency
@@ -288,3 +291,22 @@ def test_outputs_tell_their_answer_and_the_days_of_their_data() -> None:
     assert said.days == ("2026-01-02", "2026-01-02") and "attempts" in said.source
     assert said.findings[0].startswith("66 trials") and said.answer[0] == "No verdict"
     assert told(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x")])) == Told()
+
+
+def test_a_picture_in_a_page_has_the_same_pixels_in_fewer_bytes() -> None:
+    from PIL import Image
+
+    from workbench.showing.pictures import data_uri
+
+    drawn = Plot("a title", "words " * 9, "", ("size", "us"), [("1", "2")], _a_figure).png()
+    kind, _, data = data_uri(base64.b64encode(drawn).decode()).partition(";base64,")
+    assert kind == "data:image/webp" and len(base64.b64decode(data)) < len(drawn)
+    shown = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
+    assert shown.tobytes() == Image.open(io.BytesIO(drawn)).convert("RGB").tobytes()
+    assert data_uri("no picture<") == "data:image/png;base64,no picture&lt;"
+
+
+def _a_figure() -> Figure:
+    figure = Figure(figsize=(4, 3))
+    figure.subplots().plot([1, 2, 3], [3, 1, 2], label="a line")
+    return figure

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 
+from workbench.showing.pictures import data_uri
 from workbench.showing.tables import prose
 from workbench.untrusted import escaped, escaped_lines, plain
 
@@ -45,6 +46,7 @@ def export(notebook: nbformat.NotebookNode, title: str) -> str:
         template_name=TEMPLATE.name, extra_template_basedirs=[str(TEMPLATE.parent)], exclude_input=True,
         exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
     )  # fmt: skip
+    exporter.register_filter("data_uri", data_uri)
     frame = {"title": title, "css": _css(), "made": made()}
     page, _ = exporter.from_notebook_node(notebook, {"page": frame})
     if len(page.encode()) > LARGEST:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-DPI = 144
+DPI = 120
 PALETTE = 64
 STYLE = {
     "font.size": 11, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
