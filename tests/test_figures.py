@@ -1,6 +1,7 @@
 import base64
 import re
 import struct
+from dataclasses import replace
 
 import example_results as examples
 import pytest
@@ -104,18 +105,22 @@ def test_pair_pictures_are_drawn(results: Results) -> None:
     assert side_by_side(results, KERNEL, examples.OLD, examples.NEW).png().startswith(b"\x89PNG")
 
 
-def test_hostile_names_are_drawn_as_they_are(results: Results) -> None:
-    hostile = next(name for name in timed_kernels(results) if "script" in name)
-    plot = latency(results, hostile)
+def test_hostile_names_are_drawn_as_they_are() -> None:
+    hostile = examples.TAGS + "\x1b[31m $x^2$"
+    results = [
+        examples.one(hostile, {"tokens": tokens}, hostile, time=examples.timed(5.0, 1.0, 1))
+        for tokens in (1, 16)
+    ]
+    plot = latency(Results(tuple(results)), hostile)
     assert plot.png().startswith(b"\x89PNG")
     assert "\x1b" not in repr(plot)
 
 
-def test_cases_without_numbers_are_drawn() -> None:
+def test_cases_without_numbers_are_a_table() -> None:
     time = examples.timed(5.0, None, 1)
     results = [examples.one("k", {"layout": layout}, "example 1", time=time) for layout in ("linear", "8x4")]
-    plot = latency(Results(tuple(results)), "k")
-    assert plot.png().startswith(b"\x89PNG")
+    shown = latency(Results(tuple(results)), "k")
+    assert isinstance(shown, Shown) and [row[1] for row in shown.rows] == ["layout=8x4", "layout=linear"]
     assert not floor_share(Results(tuple(results)), "k").rows
 
 
@@ -250,4 +255,12 @@ def test_a_single_size_is_no_line_and_stays_in_the_data() -> None:
     assert [axes.get_title() for axes in plot.draw().axes] == ["layout=a"]
     assert "1 more panel is in the data only" in plot.note and len(plot.frame()) == 3
     alone = latency(Results(tuple(results[-1:])), "k")
-    assert len(alone.draw().axes) == 1 and "in the data only" not in alone.note
+    assert isinstance(alone, Shown) and len(alone.rows) == 1 and "21 samples a point" in alone.note
+
+
+def test_the_long_name_of_a_marked_module_is_cut_in_the_note() -> None:
+    name = "batch_prefill_" + "dtype_q_bf16_" * 10 + "sm90"
+    marked = examples.one("k", {"tokens": 1}, "e", time=examples.timed(5.0, 1.0, 1))
+    marked = replace(marked, marks=[f"{name} built ahead: without mask_2", "moe_90 built ahead: bf16 only"])
+    note = latency(Results((marked,)), "k").note
+    assert "Marked: batch_prefill_dtype_…q_bf16_sm90 built ahead: without mask_2; moe_90 built ahead" in note

@@ -7,6 +7,7 @@ from workbench.results import Results
 from workbench.showing import panels
 from workbench.showing.beside import HOW, QUARTILES, said_of_all, side_by_side
 from workbench.showing.plot import Plot, rounded
+from workbench.showing.shown import Shown
 from workbench.showing.timings import LAUNCH_BOUND_US, Timing, ladder, rest, timings
 from workbench.untrusted import natural, plain
 
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["ends", "floor_share", "latency", "side_by_side", "timed_kernels"]
 
 
-def latency(results: Results, kernel: str) -> Plot:
-    """Median time against tokens (or what the cases vary), a line an environment and mode."""
+def latency(results: Results, kernel: str) -> Plot | Shown:
+    """Median time against tokens (or what the cases vary), a line an environment and mode.
+
+    Without a size that varies it is a table.
+    """
     found, key = _found(results, kernel)
     rows = [
         (
@@ -47,8 +51,8 @@ def latency(results: Results, kernel: str) -> Plot:
     return _plot(title, note, heads, rows, found, key, draw, "median time, us (bars: quartiles)", looks)
 
 
-def floor_share(results: Results, kernel: str) -> Plot:
-    """The physical floor over the median, in percent: 100 is as fast as the hardware can be."""
+def floor_share(results: Results, kernel: str) -> Plot | Shown:
+    """The physical floor over the median, in percent: 100 is as fast as the hardware can be; drawn as `latency`."""
     found, key = _found(results, kernel)
     found = [each for each in found if each.share is not None]
     rows = [(*_names(each, key), rounded(each.floor_us), _percent(each)) for each in found]
@@ -119,11 +123,14 @@ def _percent(each: Timing) -> str:
 def _plot(
     title: str, note: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], found: list[Timing],
     key: str | None, draw: Callable[..., None], axis: str, looks: panels.Looks,
-) -> Plot:  # fmt: skip
+) -> Plot | Shown:  # fmt: skip
     groups = panels.grouped(found, key)
     gpus = {plain(each.trial.gpu, 40) for each in found}
     drawn = f"{title}, {gpus.pop()}" if len(gpus) == 1 else title
-    note += said_of_all(found, key) + panels.left_out(groups, key)
+    shared = said_of_all(found, key)
+    if groups and not panels.drawn(groups, key):
+        return Shown(drawn, heads, tuple(rows), HOW, shared.strip())
+    note += shared + panels.left_out(groups, key)
     alt = f"{title}. {_range(heads, rows)}"
     return Plot(
         title, alt, note, heads, rows, lambda: panels.figure(drawn, groups, key, draw, axis, looks), HOW,

@@ -63,13 +63,13 @@ def grouped(found: list[Timing], key: str | None) -> Panels:
 
 
 def drawn(panels: Panels, key: str | None) -> Panels:
-    """Those with several sizes, or all if none has: one point is no line, and is read better in the data."""
+    """Those with several sizes: one point is no line, and is read better in the data."""
     along = {
         name: lines_of
         for name, lines_of in panels.items()
         if len({size for points in lines_of.values() for size in sizes(points, key)}) > 1
     }
-    return dict(list((along or panels).items())[:MOST_PANELS])
+    return dict(list(along.items())[:MOST_PANELS])
 
 
 def left_out(panels: Panels, key: str | None) -> str:
@@ -130,8 +130,6 @@ def _sizes_axis(axes: "Axes", key: str | None, lines_of: dict[Line, list[Timing]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks] if key else [""] * len(ticks))
-    if len(ticks) == 1:
-        axes.set_xlim(ticks[0] / 2, ticks[0] * 2)
     axes.set_xlabel(plain(key or "case", 40), fontsize=10)
     axes.tick_params(labelsize=9.5)
 
