@@ -263,4 +263,4 @@ def test_the_long_name_of_a_marked_module_is_cut_in_the_note() -> None:
     marked = examples.one("k", {"tokens": 1}, "e", time=examples.timed(5.0, 1.0, 1))
     marked = replace(marked, marks=[f"{name} built ahead: without mask_2", "moe_90 built ahead: bf16 only"])
     note = latency(Results((marked,)), "k").note
-    assert "Marked: batch_prefill_dtype_…q_bf16_sm90 built ahead: without mask_2; moe_90 built ahead" in note
+    assert "Marked: batch_prefill_dtype_…_q_bf16_sm90 built ahead: without mask_2; moe_90 built ahead" in note
