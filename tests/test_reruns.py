@@ -292,6 +292,12 @@ def test_a_clean_report_is_ok_and_has_no_time(sanitized):
     assert found.forensic["sanitizer"] == {"tool": "memcheck", "findings": [], "errors": 0, "blind": ""}
 
 
+def test_a_wrong_answer_under_a_tool_that_found_nothing_says_both(sanitized):
+    found = sanitized(CLEAN, how="wrong")
+    assert found.outcome == Outcome.WRONG
+    assert found.detail.startswith("memcheck found nothing; under it: worst row off by")
+
+
 def test_a_finding_is_the_outcome(sanitized):
     text = (
         "========= Invalid __global__ read of size 4 bytes\n=========     at _kernel+0x10 in a.py:3\n"
