@@ -1,6 +1,7 @@
 """The verdict: vetoes before speed, what is not known is no pass, and the edges of both. No process, no GPU."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from process_times import NEW, OLD, attempt, times
@@ -395,6 +396,28 @@ def test_equal_arms_are_no_regression_and_give_the_floor():
         judge(Results(tuple(timed())), OLD, OLD)
 
 
+def in_run(attempts, run, **facts):
+    return [replace(each, run=run, **facts) for each in attempts]
+
+
+@pytest.mark.parametrize("facts", [{}, {"kernel_hash": "newer"}])
+def test_times_of_other_contents_or_an_older_kernel_file_say_nothing(facts):
+    """However many there are."""
+    older = at(in_run(timed(n=12), "run 1"), "2026-12-01T01", "" if facts else "the wheel before")
+    newer = at(in_run(timed(after=1.2), "run 2", **facts), "2026-12-01T02", "")
+    assert word([*older, *newer], tokens=1) == Word.SLOWER
+
+
+def test_a_later_run_that_says_slower_is_not_outvoted_by_more_processes_of_an_earlier_one():
+    same, slower = in_run(timed(n=12), "run 1"), in_run(timed(after=1.05), "run 2")
+    found = judged([*same, *slower])
+    assert found.answer == Answer.NEED_DATA and "a later run says \\+5.0%" in markdown(found)
+    assert "--generations 12" in text(found)
+    assert judged([*same, *slower, *in_run(timed(n=12), "run 3")]).answer == Answer.BUMP
+    assert judged([*same, *slower, *in_run(timed(after=1.05, n=12), "run 3")]).answer == Answer.HOLD
+    assert judged([*in_run(slower, "run 0"), *same]).answer == Answer.BUMP
+
+
 def again(attempts):
     return [Result(**{**vars(each), "rerun": "verified", "run": "run 2"}) for each in attempts]
 
@@ -413,11 +436,11 @@ def test_a_regression_must_come_again_where_it_was_run_again():
 
 def at(attempts, started, contents="example"):
     """The same, begun then, with these contents of the environments."""
+    known = {"started": started, "gpu": SM90}
     return [
-        Result(**{**vars(each), "provenance": {
-            **each.provenance, "started": started, "environment": {"hash": contents + each.trial.environment}}})
+        replace(each, provenance={**known, "environment": {"hash": contents + each.trial.environment}})
         for each in attempts
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -428,7 +451,7 @@ def test_what_did_not_come_again_once_is_asked_again_when_it_is_found_anew(later
     fine = timed() if later[0].time else both("ok", "ok")
     denied = [*at(before, "2026-12-01T01"), *at(again(fine), "2026-12-01T02")]
     assert judged(denied).answer == Answer.NEED_DATA
-    anew = [Result(**{**vars(each), "run": "run 3"}) for each in at(later, "2026-12-01T03")]
+    anew = in_run(at(later, "2026-12-01T03"), "run 3")
     assert [pair.again for pair in judged([*denied, *anew]).regressions] == [None]
     assert judged([*denied, *anew, *at(again(fine), "2026-12-01T04")]).answer == Answer.NEED_DATA
 

@@ -181,7 +181,7 @@ def test_what_could_not_be_read_is_said_beside_the_answer(tmp_path, typed, how):
         file.write('{"torn')
     code, out, err = typed("compare", "r", "--baseline", OLD, "--candidate", NEW, "--format", how)
     assert code == 0 and "not used" in err
-    assert "a.jsonl:11" in out if how == "json" else "1 thing in the results could not be read" in out
+    assert "a.jsonl:11" in out if how == "json" else "1 thing in the results that could not be read" in out
 
 
 def test_what_could_not_be_read_is_said_where_there_is_no_verdict_either(tmp_path, typed):

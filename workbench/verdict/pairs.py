@@ -12,7 +12,7 @@ from workbench.planned import of_libraries
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results
 from workbench.untrusted import plain
 from workbench.verdict.again import confirmed, run_again
-from workbench.verdict.ends import End, end, same_fault, surely_mended, worse
+from workbench.verdict.ends import End, end, same_fault, same_version, surely_mended, worse
 from workbench.verdict.pair import Pair
 from workbench.verdict.policy import Policy
 from workbench.verdict.speed import Speed, speeds
@@ -30,7 +30,7 @@ def pairs(results: Results, baseline: str, candidate: str, policy: Policy) -> li
     """Every trial of either side whose mode has a vote, in the order of first appearance."""
     results = of_libraries(results)
     before, after = (_attempts(results, name) for name in (baseline, candidate))
-    timed = speeds(results, baseline, candidate, policy)
+    timed = speeds(_of_newest(results), baseline, candidate, policy)
     families = _families(results)
     found = {
         asked: _judged(pair, timed.get(asked))
@@ -57,6 +57,13 @@ def _pair(
     family = families.get(trial.gpu, plain(trial.gpu))
     weight, required = policy.weight_of(trial), policy.requires(trial)
     return Pair(trial, family, weight, required, *ends, change=None, word=Word.NOT_KNOWN, why="")
+
+
+def _of_newest(results: Results) -> Results:
+    """Without the times of other contents or of an older kernel file: a trial ends as its newest ones do."""
+    newest = results.trials()
+    kept = (each for each in results if each.rerun or same_version(each, newest[each.trial].result))
+    return Results(tuple(kept), results.problems)
 
 
 def _attempts(results: Results, environment: str) -> dict[Question, list[Result]]:

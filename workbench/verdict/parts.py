@@ -72,9 +72,8 @@ def answer(verdict: Verdict) -> Part:
 def _unread(verdict: Verdict) -> list[str]:
     """Lines that are torn or no results may have been of these two."""
     count = len(verdict.results.problems)
-    return [f"{count} thing{'s' * (count != 1)} in the results could not be read, and no part of this"] * (
-        count > 0
-    )
+    said = f"not in this: {count} thing{'s' * (count != 1)} in the results that could not be read"
+    return [said] if count else []
 
 
 def _idle(verdict: Verdict) -> list[str]:

@@ -1,6 +1,6 @@
 """Speed of trials that are right on both sides: the comparison's word, and what it means for a pin. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.comparison import Change, Direction, Rule, Side, compare, sides
@@ -28,17 +28,22 @@ class Speed:
 
 def speeds(results: Results, baseline: str, candidate: str, policy: Policy) -> dict[Question, Speed]:
     """Each trial that was timed on both sides, by the run that tells most of it."""
-    best: dict[Question, Change] = {}
+    runs: dict[Question, list[Change]] = {}
     for change in _changes(results, baseline, candidate, policy.comparison()):
-        asked = question(change.trial)
-        if asked not in best or _rank(change) > _rank(best[asked]):
-            best[asked] = change
-    judged = {
-        asked: _speed(change, policy)
-        for asked, change in best.items()
-        if change.before_us and change.after_us
-    }
+        if change.before_us and change.after_us:
+            runs.setdefault(question(change.trial), []).append(change)
+    judged = {asked: _of_runs(changes, policy) for asked, changes in runs.items()}
     return {asked: _without_host(asked, each, judged) for asked, each in judged.items()}
+
+
+def _of_runs(changes: Sequence[Change], policy: Policy) -> Speed:
+    """By the one that tells most; where the newest that tells anything says slower, it does not tell enough."""
+    most = _speed(max(changes, key=_rank), policy)
+    told = [change for change in changes if change.verdict != Direction.AMBIGUOUS]
+    newest = _speed(max(told, key=lambda change: change.run), policy) if told else most
+    if newest.word != Word.SLOWER or most.word == Word.SLOWER or newest.change.run <= most.change.run:
+        return most
+    return Speed(Word.UNDECIDED, f"{most.why}; a later run says {newest.why}", most.change, "noise")
 
 
 def _changes(results: Results, baseline: str, candidate: str, rule: Rule) -> Iterator[Change]:
