@@ -126,6 +126,11 @@ def test_a_python_is_written_like_3_12(typed, words, version):
         ),
         (("flashinfer==0.6.12", "flashinfer==0.6.13", "--current", "x"), "--current is one of the two"),
         (("flashinfer", "flashinfer==0.6.13"), "pin it"),
+        ((sys.executable, "here", "--site", "/proc/none"), "--notebooks notebooks: no such folder"),
+        (
+            (sys.executable, "here", "--site", "/proc/none", "--notebooks", "/"),
+            "No such file or directory: /proc/none",
+        ),
     ],
 )
 def test_what_check_cannot_use_is_named_before_anything(tmp_path, typed, words, says):

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.commands import _check_plan, _verdict
 from workbench.commands import run as run_command
-from workbench.commands._shared import TOO_LITTLE, load_results
+from workbench.commands._shared import TOO_LITTLE, folder, load_results
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -81,6 +81,9 @@ def _check(options: argparse.Namespace) -> int:
     if options.plan_only:
         _check_plan.exist(asked, _aside)
         return _check_plan.show(asked, checking.stored(asked, _stored(options)), options)
+    if options.site:  # now, and not after minutes of measuring
+        folder(options.notebooks, "--notebooks")
+        Path(options.site).mkdir(parents=True, exist_ok=True)
     asked, reading = _read(asked, [each.module.API for each in kernels])
 
     def judged() -> Any:
