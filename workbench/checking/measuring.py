@@ -19,6 +19,7 @@ from workbench.verdict.settling import MANY_PROCESSES
 from workbench.verdict.word import OPEN
 
 FAULTS_AGAIN = 2  # processes a side in which a fault must come again; a hang costs its whole limit each time
+UNCALLED = ("install", "import", "find")  # stages before any call
 VISITS = 2
 MOST_TIMES = 3
 
@@ -117,16 +118,18 @@ def sharpen(asked: Asked, verdict: Verdict) -> Summary | None:
 def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
     """Every regression that a device here can run, once more, as reruns that stand beside the first finding.
 
-    Each runs alone in its processes: what another trial left behind in the first ones cannot come again.
+    Each runs alone in its processes: what another trial left behind in the first ones cannot come again. Those that
+    never came to a call are run together, for there may be many: a package that cannot be imported breaks every trial.
     """
-    found = {
-        question(pair.trial): _processes(pair, asked) for pair in verdict.regressions if pair.again is None
-    }
-    todo = ((_planned(asked, {one}), count) for one, count in found.items())
+    todo = [pair for pair in verdict.regressions if pair.again is None]
+    uncalled = {question(pair.trial) for pair in todo if pair.after and pair.after.result.stage in UNCALLED}
+    found = {question(pair.trial): _processes(pair, asked) for pair in todo}
+    runs = [({one}, count) for one, count in found.items() if one not in uncalled]
+    runs += [(uncalled, FAULTS_AGAIN)] if uncalled else []
     return [
         measure(asked, some, purpose=VERIFIED, reruns=False, generations=count)
-        for some, count in todo
-        if some
+        for wanted, count in runs
+        if (some := _planned(asked, wanted))
     ]
 
 

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _check(options)
     except KeyboardInterrupt:
-        _aside("interrupted, so no verdict; run the same command again to go on")
+        _aside("interrupted; run the same command again to go on")
         return TOO_LITTLE
 
 
