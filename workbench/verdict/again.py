@@ -6,7 +6,7 @@ from dataclasses import replace
 from workbench.comparison import Direction
 from workbench.comparison.sides import Question, question
 from workbench.results import Result, Results
-from workbench.verdict.ends import End, came_again, same_version
+from workbench.verdict.ends import End, came_again
 from workbench.verdict.pair import VERIFIED, Pair
 from workbench.verdict.speed import Speed
 from workbench.verdict.word import AGAINST, Word
@@ -26,7 +26,7 @@ def run_again(
         asked = question(each.trial)
         if each.rerun != VERIFIED or asked not in since or "" < _started(each) < since[asked]:
             return False
-        return _same_contents(each, found[asked])
+        return found[asked].same_contents(each)
 
     return Results(tuple(replace(each, rerun="") for each in results if tells(each)))
 
@@ -40,11 +40,6 @@ def _finding(pair: Pair, told: Sequence[Result]) -> list[Result]:
 
 def _started(result: Result) -> str:
     return str(result.provenance.get("started", ""))
-
-
-def _same_contents(verified: Result, pair: Pair) -> bool:
-    side = pair.after if verified.trial.environment == pair.trial.environment else pair.before
-    return side is not None and same_version(verified, side.result)
 
 
 def confirmed(pair: Pair, before: End | None, after: End | None, again: Speed | None) -> Pair:

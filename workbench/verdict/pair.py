@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from workbench.comparison import Change
-from workbench.results import Trial
-from workbench.verdict.ends import End
+from workbench.results import Result, Trial
+from workbench.verdict.ends import End, same_version
 from workbench.verdict.word import Word
 
 VERIFIED = "verified"  # what `Result.rerun` says of a regression that was run again
@@ -33,3 +33,8 @@ class Pair:
     @property
     def votes(self) -> bool:
         return self.weight > 0 or self.required
+
+    def same_contents(self, result: Result) -> bool:
+        """Whether an attempt is of the contents and the kernel file by which its side is judged, if it is of a side."""
+        sides = {end.result.trial.environment: end.result for end in (self.before, self.after) if end}
+        return same_version(result, sides.get(result.trial.environment, result))

@@ -12,7 +12,7 @@ from workbench.planned import of_libraries
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results
 from workbench.untrusted import plain
 from workbench.verdict.again import confirmed, run_again
-from workbench.verdict.ends import End, end, same_fault, same_version, surely_mended, worse
+from workbench.verdict.ends import End, end, same_fault, surely_mended, worse
 from workbench.verdict.pair import Pair
 from workbench.verdict.policy import Policy
 from workbench.verdict.speed import Speed, speeds
@@ -30,13 +30,14 @@ def pairs(results: Results, baseline: str, candidate: str, policy: Policy) -> li
     """Every trial of either side whose mode has a vote, in the order of first appearance."""
     results = of_libraries(results)
     before, after = (_attempts(results, name) for name in (baseline, candidate))
-    timed = speeds(_of_newest(results), baseline, candidate, policy)
     families = _families(results)
-    found = {
-        asked: _judged(pair, timed.get(asked))
+    drafts = {
+        asked: pair
         for asked in {**before, **after}
         if (pair := _pair(before.get(asked, []), after.get(asked, []), families, policy))
     }
+    timed = speeds(_as_judged(results, drafts), baseline, candidate, policy)
+    found = {asked: _judged(pair, timed.get(asked)) for asked, pair in drafts.items()}
     verified = run_again(results, after, found)
     again = speeds(verified, baseline, candidate, policy)
     before, after = (_attempts(verified, name) for name in (baseline, candidate))
@@ -59,10 +60,13 @@ def _pair(
     return Pair(trial, family, weight, required, *ends, change=None, word=Word.NOT_KNOWN, why="")
 
 
-def _of_newest(results: Results) -> Results:
-    """Without the times of other contents or of an older kernel file: a trial ends as its newest ones do."""
-    newest = results.trials()
-    kept = (each for each in results if each.rerun or same_version(each, newest[each.trial].result))
+def _as_judged(results: Results, drafts: Mapping[Question, Pair]) -> Results:
+    """Without the times of other contents or of another kernel file than a trial is judged by."""
+    kept = (
+        each
+        for each in results
+        if each.rerun or (pair := drafts.get(question(each.trial))) is None or pair.same_contents(each)
+    )
     return Results(tuple(kept), results.problems)
 
 
