@@ -118,6 +118,14 @@ def test_a_different_fault_votes_only_where_it_harms_more(before, after, wanted)
     assert word(both(before, after)) == wanted
 
 
+def test_two_exceptions_without_a_reason_of_their_own_are_one_fault_where_they_say_the_same():
+    def failed(*details):
+        return [ended(name, "unknown", detail=said) for name, said in zip((OLD, NEW), details, strict=True)]
+
+    assert word(failed("ValueError: 3.5 at 0x7f01", "ValueError: 4.5 at 0x7f02\nmore")) == Word.UNCHANGED
+    assert word(failed("ValueError: no such layout", "AttributeError: 'x'")) == Word.CHANGED
+
+
 def test_a_fault_traced_to_another_kernel_is_another_fault():
     traced = [
         ended(name, "illegal_memory_access", forensic={"fault": {"kernel": kernel}})

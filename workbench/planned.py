@@ -14,6 +14,7 @@ FORENSICS, MEASURING = "05_forensics", "04_measuring"
 DIAL = "dial"  # changes its length by a known share: benchmarks/dial.py
 LARGE = "large"  # holds half of the GPU's memory: tests/kernels/
 FAULTY = ("planted", "gpu_faults", "ranked_cuda")  # fail in known ways: tests/kernels/
+INSTRUMENTS = (DIAL, LARGE, *FAULTY)
 
 
 def planned(results: Results) -> Results:
@@ -32,7 +33,7 @@ def is_forensic(result: Result) -> bool:
 
 
 def is_instrument(result: Result) -> bool:
-    return result.trial.kernel in (DIAL, LARGE, *FAULTY)
+    return result.trial.kernel in INSTRUMENTS
 
 
 def of_libraries(results: Results) -> Results:

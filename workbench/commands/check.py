@@ -107,6 +107,7 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
     from workbench import checking, gpus, planning
 
     kernels, policy, gpu = run_command._kernels(options), _verdict.policy_of(options), gpus.here(options.gpu)
+    _libraries([each.name for each in kernels])
     baseline, candidate = _sides(options)
     planned = planning.plan(kernels, [baseline, candidate], options.mode or planning.MODES, gpu)
     given = replace(run_command._options(options), quiet=options.json or options.format == "json")
@@ -121,6 +122,17 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
         baseline, candidate, here, gpu, given, current, policy, specs=specs, words=_words(options)
     )
     return asked, kernels
+
+
+def _libraries(names: Sequence[str]) -> None:
+    """Raises ValueError where a file is called as an instrument is, which no verdict counts."""
+    from workbench.planned import INSTRUMENTS
+
+    taken = [name for name in names if name in INSTRUMENTS]
+    if taken:
+        raise ValueError(
+            f"{taken[0]} is the name of an instrument, which has no vote: give the kernel file another name"
+        )
 
 
 def _words(options: argparse.Namespace) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ NO_SUCH = re.compile(
 REFUSED = (Outcome.UNSUPPORTED, Outcome.MISSING, Outcome.NOT_EXERCISED, Outcome.NOT_BUILT)
 SILENT = (Outcome.WRONG, Outcome.IMPLAUSIBLE)
 HARMS = (0, 1, 2)  # it was refused, it failed, it was wrong without a word
-Kind = tuple[str, str, str, str]
-"""The same for the same fault: outcome, reason, stage, and the kernel that it was traced to."""
+Kind = tuple[str, str, str, str, str]
+"""The same for the same fault: outcome, reason, stage, what it said if its reason has no name, the kernel traced."""
 
 
 @dataclass(frozen=True)
@@ -195,12 +195,15 @@ def _word(result: Result) -> str:
 
 
 def _kind(result: Result) -> Kind:
+    said = normalised(result.detail.partition("\n")[0]) if result.reason == "unknown" else ""
     traced = part(result.forensic, "fault", "kernel")
-    return str(result.outcome), result.reason, result.stage, str(traced or "")
+    return str(result.outcome), result.reason, result.stage, said, str(traced or "")
 
 
 def _alike(one: Kind, other: Kind) -> bool:
-    return one[:3] == other[:3] and (one[3] == other[3] or not (one[3] and other[3]))
+    *fault, kernel = one
+    *others, traced = other
+    return fault == others and (kernel == traced or not (kernel and traced))
 
 
 def _processes(attempts: Iterable[Result]) -> dict[tuple[object, ...], list[Result]]:
