@@ -127,6 +127,10 @@ def test_a_python_is_written_like_3_12(typed, words, version):
         (("flashinfer==0.6.12", "flashinfer==0.6.13", "--current", "x"), "--current is one of the two"),
         (("flashinfer", "flashinfer==0.6.13"), "pin it"),
         ((sys.executable, "here", "--kernel-file", ZOO / "planted.py"), "give the kernel file another name"),
+        (
+            (sys.executable, "here", "--mode", "eager", "--mode", "piecewise+fenced"),
+            "piecewise+fenced has no vote",
+        ),
         ((sys.executable, "here", "--site", "/proc/none"), "--notebooks notebooks: no such folder"),
         (
             (sys.executable, "here", "--site", "/proc/none", "--notebooks", "/"),

@@ -107,7 +107,7 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
     from workbench import checking, gpus, planning
 
     kernels, policy, gpu = run_command._kernels(options), _verdict.policy_of(options), gpus.here(options.gpu)
-    _libraries([each.name for each in kernels])
+    _with_votes([each.name for each in kernels], options.mode)
     baseline, candidate = _sides(options)
     planned = planning.plan(kernels, [baseline, candidate], options.mode or planning.MODES, gpu)
     given = replace(run_command._options(options), quiet=options.json or options.format == "json")
@@ -124,15 +124,19 @@ def _asked(options: argparse.Namespace) -> tuple[Any, list[Any]]:
     return asked, kernels
 
 
-def _libraries(names: Sequence[str]) -> None:
-    """Raises ValueError where a file is called as an instrument is, which no verdict counts."""
+def _with_votes(names: Sequence[str], modes: Sequence[str]) -> None:
+    """Raises ValueError for what no verdict counts: a file called as an instrument is, and a mode without a vote."""
     from workbench.planned import INSTRUMENTS
+    from workbench.verdict.pairs import votes_at_all
 
-    taken = [name for name in names if name in INSTRUMENTS]
-    if taken:
+    instruments = [name for name in names if name in INSTRUMENTS]
+    silent = [mode for mode in modes if not votes_at_all(mode)]
+    if instruments:
         raise ValueError(
-            f"{taken[0]} is the name of an instrument, which has no vote: give the kernel file another name"
+            f"{instruments[0]} is what an instrument is called, and has no vote: give the kernel file another name"
         )
+    if silent:
+        raise ValueError(f"mode {silent[0]} has no vote: `workbench run --mode {silent[0]}` tries it")
 
 
 def _words(options: argparse.Namespace) -> tuple[str, ...]:
