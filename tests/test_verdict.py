@@ -237,17 +237,24 @@ def test_several_faults_of_a_side_are_all_named():
     assert "newly wrong in 2, crashed in 1 of 3 processes" in text(judged(mixed))
 
 
-@pytest.mark.parametrize("after", [[FINE] * 6, [WRONG] + [FINE] * 5])
-def test_a_fault_of_one_process_hides_no_slowdown_of_the_others(after):
-    """The baseline is wrong in one process of six, and its others are half as slow."""
+def some_wrong(before, after):
+    """Both sides in six processes, the second half as slow again; the first so many of each side are wrong."""
     right = timed(after=1.5, n=6)
-    reasons = [WRONG, *[FINE] * 5, *after]
-    attempts = [
-        each if reason == FINE else ended(each.trial.environment, reason, each.generation, case={"tokens": 1})
-        for each, reason in zip(right, reasons, strict=True)
+    wrong = [*range(before), *range(6, 6 + after)]
+    return [
+        ended(each.trial.environment, WRONG, each.generation, case={"tokens": 1}) if place in wrong else each
+        for place, each in enumerate(right)
     ]
-    (pair,) = judged(attempts).regressions
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_fault_of_one_process_hides_no_slowdown_of_the_others(after):
+    (pair,) = judged(some_wrong(1, after)).regressions
     assert pair.word == Word.SLOWER and "wrong in 1 of 6 processes" in pair.why
+
+
+def test_what_is_surely_mended_may_take_longer():
+    assert judged(some_wrong(3, 0)).answer == Answer.BUMP
 
 
 def test_visits_of_one_process_are_one():

@@ -41,7 +41,9 @@ def judged(judgement: Judgement, report: Mapping[str, Any]) -> Judgement:
         )
     clean = report["errors"] == 0 and not report.get("blind")
     if judgement.outcome == Outcome.WRONG and clean:  # a tool slows a kernel, and may change what it computes
-        return replace(judgement, detail=f"{report['tool']} found nothing; under it: {judgement.detail}"[:500])
+        return replace(
+            judgement, detail=f"{report['tool']} found nothing; under it: {judgement.detail}"[:500]
+        )
     if judgement.outcome != Outcome.OK:
         return judgement
     if report.get("blind") or report["errors"] is None:

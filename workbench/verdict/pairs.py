@@ -97,10 +97,11 @@ def _judged(pair: Pair, speed: Speed | None) -> Pair:
     if unknown := _unknown(before, after):
         return replace(pair, word=Word.NOT_KNOWN, why=unknown[0], settle=unknown[1])
     assert before and after
-    if after.faults or before.faults:
-        return _also_slower(
-            _faulty(pair, before, after) if after.faults else _mended(pair, before, after), speed
-        )
+    if after.faults:
+        return _also_slower(_faulty(pair, before, after), speed)
+    if before.faults:
+        mended = _mended(pair, before, after)
+        return mended if surely_mended(before, after) else _also_slower(mended, speed)
     if speed is None:
         return replace(
             pair,
