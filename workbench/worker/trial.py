@@ -144,7 +144,7 @@ def ready(command, kernel, function, stage, tell):
     Behind a fence, and under a tool, nothing is timed.
     """
     case, mode = command["case"], command["mode"]
-    if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=command["sm"], **case):
+    if fetches(kernel, command["sm"], case):
         artifacts.require(Stopped)
     told = {}
 
@@ -221,6 +221,14 @@ class Anew(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname):
         return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def fetches(kernel, sm, case):
+    """Whether the call needs kernels from the vendor's server. Raises Stopped where there are none for the family."""
+    try:
+        return hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=sm, **case)
+    except NotImplementedError as problem:
+        raise Stopped("unsupported_arch", str(problem)) from problem
 
 
 def prepared(kernel, function, inputs):
