@@ -1,5 +1,6 @@
 """Compile-only trials of FlashInfer's modules, with a builder that compiles nothing."""
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -124,6 +125,10 @@ def fetching() -> None:
     exec(compile("raise RuntimeError('Artifact not found')", "/lib/flashinfer/jit/cubin_loader.py", "exec"))
 
 
+def driverless() -> None:
+    raise RuntimeError("cudaErrorInsufficientDriver (error code: 35)\nmore")
+
+
 def refused(**_: Any) -> bool:
     raise NotImplementedError("its kernels are for SM100")
 
@@ -133,23 +138,28 @@ def refused(**_: Any) -> bool:
     [
         (dict(), "first_call", ("stopped", "not_run", "calls no module")),
         (dict(prepare=lambda function, inputs: fetching), "first_call", ("stopped", "missing_cubin", "Artifact")),
+        (dict(prepare=lambda function, inputs: driverless), "first_call", ("stopped", "not_run", "the driver")),
         (dict(needs_artifacts=refused), "prepare", ("stopped", "unsupported_arch", "for SM100")),
         (dict(prepare=lambda function, inputs: function.none), "prepare", ("exception", "AttributeError", "none")),
         (dict(prepare=lambda function, inputs: lambda: function(a=1)), "first_call", ("exception", "TypeError", "")),
+        (dict(NEEDS={"no_such": "no-such"}), "import", ("stopped", "component_missing", "flashinfer==X no-such==Y")),
         (dict(API="math.no_such"), "find", ("exception", "AttributeError", "no_such")),
         (dict(API="no_such.function"), "import", ("exception", "ModuleNotFoundError", "no_such")),
     ],
 )  # fmt: skip
 def test_a_call_is_followed_as_far_as_it_goes(
-    more: dict[str, Any], stage: str, ended: tuple[str, str, str]
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], stage: str, ended: tuple[str, str, str]
 ) -> None:
     pytest.importorskip("torch")
-    from workbench.worker import trial
-    from workbench.worker.modules import follow
+    from workbench.worker import modules, trial
 
-    where = trial.Stage(lambda **_: None)
-    ((kind, facts),) = follow(kernel_that(**more), {}, "10.0", where).items()
-    assert (where.name, kind, facts.get("reason", facts.get("type"))) == (stage, *ended[:2])
+    monkeypatch.setattr(trial, "load", lambda file: kernel_that(**more))
+    monkeypatch.setattr(modules, "recorded", lambda asked: contextlib.nullcontext([]))
+    (found,) = modules.answer(dict(kernel_file="", cases=[{}], sm="10.0"))["without"]
+    ((kind, facts),) = {
+        name: told for name, told in found.items() if name in ("stopped", "exception")
+    }.items()
+    assert (found["stage"], kind, facts.get("reason", facts.get("type"))) == (stage, *ended[:2])
     assert ended[2] in facts["message"]
 
 

@@ -7,11 +7,15 @@ its ninja file is written and something that does nothing stands in for the modu
 import contextlib
 import json
 import os
+import re
 import traceback
 from typing import Any
 
 from . import compiled, find, pretence, serve, trial
 
+DRIVER = re.compile(
+    "cudaErrorInsufficientDriver|cudaErrorNoDevice|requires CUDA support|no NVIDIA driver", re.I
+)
 FETCHING = "cubin_loader.py"  # of the library: what is fetched goes through it
 
 
@@ -34,38 +38,45 @@ def answer(request):
     kernel, stage = trial.load(request["kernel_file"]), trial.Stage(lambda **_: None)
     asked: dict[str, Any] = {}
     without = []
-    with recorded(asked) as called:
-        for case in request["cases"]:
-            before = len(asked) + len(called)
-            ended = follow(kernel, case, request["sm"], stage)
-            if len(asked) + len(called) == before:
-                without.append({"case": case, "stage": stage.name, **ended})
+    with pretence.gpu(request["sm"]) as card:  # nvidia-cutlass-dsl wants one as the library is imported
+        function, ended = _found(kernel, stage)
+        if ended:
+            return {"modules": [], "without": [_short(case, stage, ended) for case in request["cases"]]}
+        with recorded(asked) as called:
+            for case in request["cases"]:
+                before = len(asked) + len(called)
+                ended = follow(kernel, function, case, request["sm"], card, stage)
+                if len(asked) + len(called) == before:
+                    without.append(_short(case, stage, ended))
     return {"modules": [recipe(spec) for spec in asked.values()], "without": without}
 
 
-def follow(kernel, case, sm, stage):
+def _short(case, stage, ended):
+    return {"case": case, "stage": stage.name, **ended}
+
+
+def follow(kernel, function, case, sm, card, stage):
     """What ended the call, as a worker tells it. Once modules stand in it may well fail, and nobody looks."""
-    function, ended = _found(kernel, stage)
-    if ended:
-        return ended
-    with pretence.gpu(sm) as card:
-        try:
-            stage("prepare")
-            trial.fetches(kernel, sm, case)
-            call = trial.prepared(kernel, function, kernel.inputs(**case))
-            stage("first_call")
-            call()
-        except trial.Stopped as problem:
-            return _stopped(problem.reason, str(problem))
-        except Exception as problem:
-            return _ended(problem, card)
+    try:
+        stage("prepare")
+        trial.fetches(kernel, sm, case)
+        call = trial.prepared(kernel, function, kernel.inputs(**case))
+        stage("first_call")
+        call()
+    except trial.Stopped as problem:
+        return _stopped(problem.reason, str(problem))
+    except Exception as problem:
+        return _ended(problem, card)
     return _stopped("not_run", "it calls no module")
 
 
 def _found(kernel, stage):
     stage("import")
     try:
+        trial.equipped(kernel)
         return find.api(kernel, stage, lambda **facts: None), None
+    except trial.Stopped as problem:
+        return None, _stopped(problem.reason, str(problem))
     except Exception as problem:
         return None, {"exception": serve.exception(problem)}
 
@@ -75,9 +86,15 @@ def _ended(problem, card):
     if FETCHING in files:
         why = "its kernels are fetched from the vendor's server, not compiled; followed as far as that"
         return _stopped("missing_cubin", f"{why}: {serve.words(problem)}")
+    if DRIVER.search(f"{type(problem).__name__} {serve.words(problem)}"):
+        return _stopped("not_run", f"followed as far as the driver, which is not here: {first_line(problem)}")
     if why := compiled.doubtful(problem, card):
         return _stopped("not_run", f"the stand-in for the GPU may be the cause: {why}")
     return {"exception": serve.exception(problem)}
+
+
+def first_line(problem):
+    return next(iter(serve.words(problem).split("\n")), "").strip()
 
 
 def _stopped(reason, message):
