@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from typing import Any
 
 import example_results as examples
@@ -119,28 +118,27 @@ def test_reports_of_families_can_be_those_of_some_kernels(report) -> None:
     assert len(elsewhere.unmeasured(Results(), ["example_gemm"]).rows) == 1
 
 
-def on(sm: str, *attempts: Result) -> Results:
-    """The same attempts on another family."""
-    gpu = {"sm": sm, "name": f"SM{sm}"}
-    return Results(tuple(replace(each, provenance={**each.provenance, "gpu": gpu}) for each in attempts))
+def followed(sm: int, *reasons: str, kernel: str = "example_moe_fp8", **facts: Any) -> Results:
+    """Attempts for a family that is not here."""
+    known = dict(gpu=f"SM{sm}, compiled only", mode="compiled", provenance={}, **facts)
+    return Results(
+        tuple(examples.one(kernel, {"n": n}, examples.NEW, each, **known) for n, each in enumerate(reasons))
+    )
 
 
 def test_each_kernel_is_measured_or_not_on_each_family(report) -> None:
     report(sm=[100, 120])
     measured = ran("ok", "ok", "missing_cubin", kernel="example_moe_fp8")
-    followed = on(
-        "10.0", examples.one("example_moe_fp8", {}, examples.NEW, "missing_cubin", stage="first_call"),
-        examples.one("example_moe_fp8", {"tokens": 9}, examples.NEW, "unsupported_arch"),
-    )  # fmt: skip
-    ((kernel, sm90, sm100, sm103, sm120, _),) = elsewhere.by_family(measured, followed).rows
+    tried = followed(100, "missing_cubin", "unsupported_arch", stage="first_call")
+    ((kernel, sm90, sm100, sm103, sm120, _),) = elsewhere.by_family(measured, tried).rows
     assert (kernel, sm90, sm103) == ("example_moe_fp8", "measured: 2 ok", "not measured")
     assert sm100 == "not measured; followed: 1 as far as first_call, 1 unsupported; reported: KI-900"
     assert sm120 == "not measured; reported: KI-900"
 
 
 def test_a_kernel_that_nobody_ran_is_there_all_the_same(report) -> None:
-    followed = on("9.0", examples.one("example_gemm", {}, examples.NEW, "missing_cubin", stage="<b>"))
-    shown = elsewhere.by_family(ran("ok"), followed)
+    tried = followed(90, "missing_cubin", kernel="example_gemm", stage="<b>")
+    shown = elsewhere.by_family(ran("ok"), tried)
     assert [row[0] for row in shown.rows] == ["example_gemm", "example_moe"]
     assert "not measured; followed: 1 as far as" in shown.rows[0][1] and "as far as <b>" not in shown.html()
 

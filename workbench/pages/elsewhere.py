@@ -3,13 +3,15 @@
 A report that names no family is not listed here: `reported` shows it beside the trials that it may be about.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
 from workbench import known_issues
+from workbench.gpus import COMPILED_ONLY
 from workbench.known_issues import Issue
 from workbench.reported import UNTRIED, named, sm_of, span
-from workbench.results import Outcome, Results, Standing
+from workbench.results import Outcome, Result, Results, Standing
 from workbench.showing import legend
 from workbench.showing.cells import Cell, links, stacked
 from workbench.showing.shown import Shown
@@ -18,7 +20,8 @@ from workbench.untrusted import MESSAGE, escaped, natural, plain
 FAMILIES = (90, 100, 103, 120, 121)
 NOTE = (
     "Followed is a call that was made for a GPU that is not there, compiled or to the stage where it could go no "
-    "further; nothing was computed. Reported is what others wrote of that kernel on that family, by its id below."
+    "further; nothing was computed. Reported is what others wrote of that kernel on that family, by its id in "
+    "workbench/known_issues.json; those of families without any trial are told below."
 )
 EMPTY = "Trials ran here on every GPU family that a known issue names."
 
@@ -39,8 +42,14 @@ def by_family(results: Results, followed: Results) -> Shown:
 def _by_kernel(results: Results) -> dict[tuple[str, int | None], list[Standing]]:
     found: dict[tuple[str, int | None], list[Standing]] = {}
     for each in results.trials().values():
-        found.setdefault((each.result.trial.kernel, sm_of(each.result)), []).append(each)
+        found.setdefault((each.result.trial.kernel, _family(each.result)), []).append(each)
     return found
+
+
+def _family(result: Result) -> int | None:
+    """A GPU that is not there has no properties; its name says the family."""
+    pretended = re.fullmatch(rf"SM(\d{{2,3}}), {COMPILED_ONLY}", result.trial.gpu)
+    return int(pretended[1]) if pretended else sm_of(result)
 
 
 def _square(kernel: str, sm: int, ran: Iterable[Standing], tried: Iterable[Standing]) -> Cell:
