@@ -1,5 +1,6 @@
 """Compile-only trials of FlashInfer's modules, with a builder that compiles nothing."""
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from workbench import cuobjdump, gpus, modules, planning
 from workbench.environments import BuildError, parse
 from workbench.options import Options
-from workbench.prebuilding import Made, Recipe, Toolkit
+from workbench.prebuilding import Made, Recipe, Toolkit, Without
 from workbench.worker import cubins
 
 ENVIRONMENT = parse("flashinfer==0.6.8.post1")
@@ -75,7 +76,6 @@ def test_the_compilers_first_error_is_the_exception(
     ("spoil", "says"),
     [
         (dict(read=RuntimeError("cuobjdump: no")), cuobjdump.INSTALL),
-        (dict(recipes=[], without=[({}, "its kernels are fetched")]), "its kernels are fetched"),
         (dict(recipes=[Recipe("moe", Path("b.ninja"), {f"{n}.o": Path("a.cu") for n in range(181)})]), "--build"),
     ],
 )  # fmt: skip
@@ -88,6 +88,23 @@ def test_what_was_not_compiled_is_not_run_and_says_why(
     assert says in found.facts["stopped"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("ended", "end"),
+    [
+        (dict(stage="first_call", stopped={"reason": "missing_cubin", "message": "fetched"}), "stopped"),
+        (dict(stage="prepare", stopped={"reason": "unsupported_arch", "message": "SM90 alone"}), "stopped"),
+        (dict(stage="first_call", exception={"type": "TypeError", "message": "no output"}), "exception"),
+        (dict(stage="find", exception={"type": "AttributeError", "message": "no such thing"}), "exception"),
+    ],
+)  # fmt: skip
+def test_a_call_that_came_to_no_module_says_how_far_it_came(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path, ended: dict[str, Any], end: str
+) -> None:
+    builder.recipes, builder.without = [], [Without(case={}, **ended)]
+    found = told(planned, tmp_path)
+    assert (found.stage, found.end, found.facts[end]) == (ended["stage"], end, ended[end])
+
+
 def test_an_environment_that_has_no_answer_is_not_run(
     planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +113,54 @@ def test_an_environment_that_has_no_answer_is_not_run(
 
     monkeypatch.setattr(modules.prebuilding, "ask", ask)
     assert told(planned, tmp_path).facts["stopped"]["reason"] == "not_run"
+
+
+def kernel_that(**more: Any) -> Any:
+    """A kernel of a function that every Python has."""
+    made = dict(API="math.hypot", inputs=dict, prepare=lambda function, inputs: lambda: function(3, 4))
+    return SimpleNamespace(**{**made, **more})
+
+
+def fetching() -> None:
+    exec(compile("raise RuntimeError('Artifact not found')", "/lib/flashinfer/jit/cubin_loader.py", "exec"))
+
+
+def driverless() -> None:
+    raise RuntimeError("cudaErrorInsufficientDriver (error code: 35)\nmore")
+
+
+def refused(**_: Any) -> bool:
+    raise NotImplementedError("its kernels are for SM100")
+
+
+@pytest.mark.parametrize(
+    ("more", "stage", "ended"),
+    [
+        (dict(), "first_call", ("stopped", "not_run", "calls no module")),
+        (dict(prepare=lambda function, inputs: fetching), "first_call", ("stopped", "missing_cubin", "Artifact")),
+        (dict(prepare=lambda function, inputs: driverless), "first_call", ("stopped", "not_run", "the driver")),
+        (dict(needs_artifacts=refused), "prepare", ("stopped", "unsupported_arch", "for SM100")),
+        (dict(prepare=lambda function, inputs: function.none), "prepare", ("exception", "AttributeError", "none")),
+        (dict(prepare=lambda function, inputs: lambda: function(a=1)), "first_call", ("exception", "TypeError", "")),
+        (dict(NEEDS={"no_such": "no-such"}), "import", ("stopped", "component_missing", "flashinfer==X no-such==Y")),
+        (dict(API="math.no_such"), "find", ("exception", "AttributeError", "no_such")),
+        (dict(API="no_such.function"), "import", ("exception", "ModuleNotFoundError", "no_such")),
+    ],
+)  # fmt: skip
+def test_a_call_is_followed_as_far_as_it_goes(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], stage: str, ended: tuple[str, str, str]
+) -> None:
+    pytest.importorskip("torch")
+    from workbench.worker import modules, trial
+
+    monkeypatch.setattr(trial, "load", lambda file: kernel_that(**more))
+    monkeypatch.setattr(modules, "recorded", lambda asked: contextlib.nullcontext([]))
+    (found,) = modules.answer(dict(kernel_file="", cases=[{}], sm="10.0"))["without"]
+    ((kind, facts),) = {
+        name: told for name, told in found.items() if name in ("stopped", "exception")
+    }.items()
+    assert (found["stage"], kind, facts.get("reason", facts.get("type"))) == (stage, *ended[:2])
+    assert ended[2] in facts["message"]
 
 
 def test_only_flashinfers_kernels_are_modules(planned: planning.Planned) -> None:

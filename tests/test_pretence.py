@@ -39,6 +39,7 @@ def test_tensors_say_they_are_on_the_gpu_and_those_made_from_values_have_them() 
         order = torch.argsort(chosen)
         assert order.tolist() == [1, 2, 0] and order.is_cuda
         assert big[order].shape == (3, 2**20)
+        assert big.cuda() is big and torch.zeros(2).cuda().is_cuda
         assert torch.zeros(2).device == torch.device("cpu")
     assert torch.zeros(2).device == torch.device("cpu")
 

@@ -158,6 +158,27 @@ def test_the_first_cause_counts(expected: str, text: str) -> None:
     assert reason(text) == expected
 
 
+@pytest.mark.parametrize(
+    "text",  # as FlashInfer 0.6.8.post1 to 0.7.4 say it
+    [
+        "RuntimeError: No supported CUDA architectures found for major versions [9, 12].",
+        "ValueError: XQA is only supported on SM90, SM100, SM120/SM121 GPUs",
+        "RuntimeError: Unsupported architecture",
+        "RuntimeError: MoE kernel requires SM 10.x or SM 12.x architecture. Current device has SM 90",
+        "RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: FP4 is only supported by SM100",
+        "RuntimeError: FP4 data type is not supported on SM < 90",
+        "RuntimeError: Not Implemented: SM120 group GEMM only supports nvfp4.",
+        "RuntimeError: Blockscaled contiguous gather grouped GEMM with SwiGLU requires SM100 family (SM100, SM103). ",
+        "ValueError: sm_100,sm_103 are the only supported SM versions for cute-dsl backend, but encountered sm_90",
+        "BackendSupportedError: grouped_gemm_nt_masked does not support compute capability 90",
+        "NotImplementedError: FP8 block scaling not yet implemented for Blackwell.",
+        "RuntimeError: mxfp8_grouped_quantize requires SM100 or newer",
+    ],
+)
+def test_what_the_expert_layers_refuse_is_the_gpu(text: str) -> None:
+    assert reason(text) == "unsupported_arch"
+
+
 def test_other_architectures_join_the_support_table() -> None:
     image = "CUDA error: no kernel image is available\nloaded module: fused_moe_trtllm_sm100.so"
     assert reason(image, sm="103") == reason(image, sm="100") == "no_kernel_image"

@@ -118,6 +118,31 @@ def test_reports_of_families_can_be_those_of_some_kernels(report) -> None:
     assert len(elsewhere.unmeasured(Results(), ["example_gemm"]).rows) == 1
 
 
+def followed(sm: int, *reasons: str, kernel: str = "example_moe_fp8", **facts: Any) -> Results:
+    """Attempts for a family that is not here."""
+    known = dict(gpu=f"SM{sm}, compiled only", mode="compiled", provenance={}, **facts)
+    return Results(
+        tuple(examples.one(kernel, {"n": n}, examples.NEW, each, **known) for n, each in enumerate(reasons))
+    )
+
+
+def test_each_kernel_is_measured_or_not_on_each_family(report) -> None:
+    report(sm=[100, 120])
+    measured = ran("ok", "ok", "missing_cubin", kernel="example_moe_fp8")
+    tried = followed(100, "missing_cubin", "unsupported_arch", stage="first_call")
+    ((kernel, sm90, sm100, sm103, sm120, _),) = elsewhere.by_family(measured, tried).rows
+    assert (kernel, sm90, sm103) == ("example_moe_fp8", "measured: 2 ok", "not measured")
+    assert sm100 == "not measured; followed: 1 as far as first_call, 1 unsupported; reported: KI-900"
+    assert sm120 == "not measured; reported: KI-900"
+
+
+def test_a_kernel_that_nobody_ran_is_there_all_the_same(report) -> None:
+    tried = followed(90, "missing_cubin", kernel="example_gemm", stage="<b>")
+    shown = elsewhere.by_family(ran("ok"), tried)
+    assert [row[0] for row in shown.rows] == ["example_gemm", "example_moe"]
+    assert "not measured; followed: 1 as far as" in shown.rows[0][1] and "as far as <b>" not in shown.html()
+
+
 def test_a_report_never_looks_like_a_result(report) -> None:
     page = reported.table(ran("wrong_numbers"))._repr_html_().partition("</style>")[2]
     assert '<span class="reported">KI-900, high confidence: &lt;b&gt;zeros&lt;/b&gt;</span>' in page

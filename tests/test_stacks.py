@@ -18,6 +18,7 @@ from workbench.environments import (
     build,
     choose,
     declared,
+    dependencies,
     index,
     load_stacks,
     parse,
@@ -190,6 +191,33 @@ def test_the_parts_of_a_package_come_with_it(make, wheels):
     make_wheel(wheels, "nvidia_cutlass_dsl_libs_core", "4.5.0", {"cute.py": ""})
     made = make("sglang==0.9 nvidia-cutlass-dsl").packages
     assert {"nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-core"} <= set(made)
+
+
+def test_what_a_heavy_package_imports_of_cuda_comes_with_it(make, wheels):
+    make_wheel(wheels, "nvidia_cutlass_dsl", "4.5.0", {"cutlass.py": ""}, ("cuda-python>=12.8", "numpy"))
+    make_wheel(wheels, "cuda_python", "13.1", {}, ("cuda-bindings~=13.1",))
+    make_wheel(wheels, "cuda_bindings", "13.1", {"cuda.py": ""}, ("cuda-pathfinder~=1.1",))
+    make_wheel(wheels, "cuda_pathfinder", "1.2", {"pathfinder.py": ""})
+    made = make("nvidia-cutlass-dsl==4.5.0").packages
+    assert {"cuda-python", "cuda-bindings", "cuda-pathfinder"} <= set(made) and "numpy" not in made
+
+
+@pytest.mark.parametrize(
+    ("owner", "requirement", "there", "wanted"),
+    [
+        ("nvidia-cutlass-dsl-libs-base", "cuda-python>=12.8", {}, True),
+        ("nvidia-cutlass-dsl-libs-base", "cuda-python>=12.8", {"cuda-bindings": "13.0.3"}, False),
+        ("nvidia-cutlass-dsl-libs-base", "cuda-python>=13.1", {"cuda-bindings": "13.0.3"}, True),
+        ("cuda-bindings", "cuda-pathfinder~=1.1", {"cuda-pathfinder": "1.2"}, False),
+        ("flashinfer-python", "cuda-python>=12", {}, False),
+        ("quack-kernels", "cuda-python", {}, False),
+        ("nvidia-cutlass-dsl-libs-base", "nvidia-cuda-nvcc", {}, False),
+    ],
+)
+def test_cuda_python_is_what_the_host_calls_cuda_bindings(owner, requirement, there, wanted):
+    from packaging.requirements import Requirement
+
+    assert dependencies._of_cuda_python(owner, Requirement(requirement), there) is wanted
 
 
 def test_offline_pins_come_from_a_wheel_too(make, wheels):

@@ -12,7 +12,7 @@ from workbench.environments import BuildError, Built
 from workbench.environments.alone import alone
 from workbench.options import Options
 from workbench.planning import Planned
-from workbench.prebuilding import Recipe, Toolkit
+from workbench.prebuilding import Recipe, Toolkit, Without
 from workbench.prebuilding.headers import Headers
 from workbench.progress import Progress
 from workbench.worker import cubins
@@ -35,6 +35,9 @@ def compile_only(planned: Planned, built: Built, options: Options, progress: Pro
         told.stage, told.end = "done", "done"
     except (BuildError, ValueError) as problem:  # a tool is not here, or the environment has no answer
         told.end, told.facts["stopped"] = "stopped", {"reason": "not_run", "message": str(problem)}
+    except _Short as problem:
+        told.stage, told.end = problem.case.stage, "stopped" if problem.case.stopped else "exception"
+        told.facts[told.end] = problem.case.stopped or problem.case.exception
     except _Failed as problem:
         told.end = "exception"
         told.facts["exception"] = {"type": "CompileError", "message": str(problem), "missing": None}
@@ -46,13 +49,21 @@ class _Failed(Exception):
     """The compiler's first error."""
 
 
+class _Short(Exception):
+    """The call ended before it came to a module."""
+
+    def __init__(self, case: Without) -> None:
+        super().__init__(case.why)
+        self.case = case
+
+
 def _facts(planned: Planned, built: Built, options: Options, progress: Progress) -> dict[str, Any]:
     toolkit, arch = prebuilding.find(), f"{planned.sm}a"
     folder = (options.environments_folder / FOLDER).absolute()
     kernel = replace(planned.kernel, cases=(planned.trial.case,))
     asked = prebuilding.ask(built, kernel, arch, toolkit.home, folder)
-    if not asked.recipes:
-        raise ValueError(f"nothing to compile: {asked.without[0][1] if asked.without else 'no module'}")
+    if asked.without:
+        raise _Short(asked.without[0])
     kernels = []
     for recipe in asked.recipes:
         _make(recipe, built, toolkit, arch, options, progress)

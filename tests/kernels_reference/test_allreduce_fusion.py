@@ -46,11 +46,13 @@ def library(request, monkeypatch, recording):
     comm.__path__ = []
     comm.create_allreduce_fusion_workspace = recording(create, answer="the workspace")
     comm.AllReduceFusionPattern = SimpleNamespace(kARResidualRMSNorm=1)
-    comm.gen_trtllm_comm_module = lambda: SimpleNamespace(build_and_load=lambda: built.append(1))
     backend = ModuleType(f"flashinfer.comm.{place}")
     backend.TorchDistBackend = lambda group: f"backend of {group}"
-    built = comm.built = []
-    found = {"flashinfer": ModuleType("flashinfer"), comm.__name__: comm, backend.__name__: backend}
+    jit, built = ModuleType("flashinfer.jit.comm"), []
+    jit.gen_trtllm_comm_module = lambda: SimpleNamespace(build_and_load=lambda: built.append(1))
+    comm.built = built
+    found = {"flashinfer": ModuleType("flashinfer"), "flashinfer.jit": ModuleType("flashinfer.jit")}
+    found |= {module.__name__: module for module in (comm, backend, jit)}
     for name, module in found.items():
         monkeypatch.setitem(sys.modules, name, module)
     return SimpleNamespace(version=request.param, comm=comm, function=recording(fusion))

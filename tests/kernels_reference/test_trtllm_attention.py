@@ -158,12 +158,18 @@ def test_a_version_without_out_allocates_by_itself(recording, inputs):
 
 
 def test_only_trtllm_gen_needs_artifacts():
-    needing = [
-        case["backend"]
-        for case in trtllm_attention.CASES
-        if trtllm_attention.needs_artifacts(sm="9.0", **case)
-    ]
-    assert set(needing) == {"trtllm-gen"}
+    cases = trtllm_attention.CASES
+    needing = [case["backend"] for case in cases if trtllm_attention.needs_artifacts(sm="10.0", **case)]
+    assert set(needing) == {"trtllm-gen", "auto"}
+    others = [case for case in cases if case["backend"] != "trtllm-gen"]
+    assert not any(trtllm_attention.needs_artifacts(sm="9.0", **case) for case in others)
+
+
+@pytest.mark.parametrize("sm", ["9.0", "12.1"])
+def test_trtllm_gen_by_name_is_unsupported_where_it_has_nothing(sm):
+    case = next(case for case in trtllm_attention.CASES if case["backend"] == "trtllm-gen")
+    with pytest.raises(NotImplementedError, match="SM90"):
+        trtllm_attention.needs_artifacts(sm=sm, **case)
 
 
 def test_the_cost_of_a_known_case():

@@ -275,5 +275,8 @@ def test_a_part_is_the_first_rows(case):
     assert torch.allclose(kernel.reference(part)["out"], kernel.reference(whole)["out"][:5], atol=1e-4)
 
 
-def test_the_kernels_are_fetched():
-    assert trtllm_moe.needs_artifacts(sm="10.0") and trtllm_moe_mxfp4.needs_artifacts(sm="10.3")
+@pytest.mark.parametrize("kernel", [trtllm_moe, trtllm_moe_mxfp4])
+def test_the_kernels_are_fetched_where_there_are_any(kernel):
+    assert kernel.needs_artifacts(sm="10.0") and kernel.needs_artifacts(sm="12.0")
+    with pytest.raises(NotImplementedError, match="SM90"):
+        kernel.needs_artifacts(sm="9.0")

@@ -167,7 +167,7 @@ def line(made: Any) -> str:
 
 
 def _say_without(kernel: str, without: list[Any]) -> None:
-    for why, count in Counter(why for _, why in without).items():
+    for why, count in Counter(each.why for each in without).items():
         _aside(f"{count} cases of {kernel} need no module: {why}")
 
 

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 HEAVY = {"torch", "torchvision", "torchaudio", "triton", "numpy", "nccl4py", "jax", "jaxlib", "tileiras"}
 HEAVY_STARTS = ("nvidia-", "cuda-", "cupy-", "nccl-", "flashinfer-")
 SMALL = {"nvidia-ml-py"}
+CUDA_PYTHON = {
+    "cuda-python",
+    "cuda-bindings",
+    "cuda-pathfinder",
+}  # small: nvidia-cutlass-dsl does not import without
 
 
 def heavy(name: str) -> bool:
@@ -37,6 +42,7 @@ def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | No
             name = canonicalize_name(requirement.name)
             # nvidia-cutlass-dsl is empty without its -libs-base, and that, since 4.6, without the -libs-core beside it.
             part = any(name.startswith(f"{each}-") and owner.startswith(each) for each in own)
+            part |= _of_cuda_python(owner, requirement, host)
             if name in own or (heavy(name) and not part):
                 continue
             if wheels and not in_folder(wheels, requirement, python):
@@ -70,6 +76,15 @@ def without(lacks: dict[str, str], wheels: Path | None) -> str:
     how = "name it in the environment too" + (" and put its wheel into the folder" if wheels else "")
     none = ", and the inherited interpreter has none; what imports it cannot run. If it is needed, "
     return ", ".join(lacks.values()) + none + how
+
+
+def _of_cuda_python(owner: str, requirement: "Requirement", host: dict[str, str]) -> bool:
+    """Whether a package of NVIDIA's wants one of these that the host has not: cuda-python is cuda-bindings there."""
+    from packaging.utils import canonicalize_name
+
+    name = canonicalize_name(requirement.name)
+    there = host.get("cuda-bindings" if name == "cuda-python" else name)
+    return name in CUDA_PYTHON and owner.startswith(("nvidia-", "cuda-")) and not _fits(requirement, there)
 
 
 def installed(site: Path) -> "dict[str, Distribution]":

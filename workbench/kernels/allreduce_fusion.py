@@ -69,7 +69,7 @@ def inputs(*, seed=0, ranks, bystanders, tokens, hidden, implementation, strateg
 
 def build() -> None:
     """Compiles FlashInfer's communication module, minutes without a word, before the ranks meet."""
-    importlib.import_module("flashinfer.comm").gen_trtllm_comm_module().build_and_load()
+    importlib.import_module("flashinfer.jit.comm").gen_trtllm_comm_module().build_and_load()
 
 
 def prepare(function: Any, inputs: dict[str, Any]) -> Any:

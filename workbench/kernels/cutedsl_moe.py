@@ -22,6 +22,7 @@ from typing import Any
 from . import _cutlass, _draw, _experts, _layouts, _nvfp4, _nvfp4_experts, _routing, _shapes
 
 API = "flashinfer.fused_moe.CuteDslMoEWrapper"
+NEEDS = {"cutlass": "nvidia-cutlass-dsl"}  # without it the library has no such function
 DEVICES = ("cuda",)
 TOLERANCE = 1.2e-1
 VARIES = ("x", "packed", "scales", "gates")
@@ -151,5 +152,8 @@ def cost(
     )
 
 
-def needs_artifacts(**case: Any) -> bool:
+def needs_artifacts(*, sm: str, **case: Any) -> bool:
+    """Headers of the module that sorts tokens are fetched."""
+    if not sm.startswith("10."):
+        raise NotImplementedError("the wrapper is for SM100 and SM103")
     return True

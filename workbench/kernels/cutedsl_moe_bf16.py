@@ -3,7 +3,7 @@
 Weights, experts, gates and the answer are those of cutlass_moe, `ep_size` and `ep_rank` too; the library
 wants up and gate in turns of 32 rows. `finalize`: `fused` adds up the experts of a token in the second
 product, in bfloat16 and in any order; `deterministic` in a kernel of its own, in float32.
-The environment must name nvidia-cutlass-dsl, 4.6 or later, and cuda-python; the module that sorts tokens
+The environment must name nvidia-cutlass-dsl, 4.6 or later; the module that sorts tokens
 needs headers from the vendor's server, on SM90 too.
 
 TOLERANCE: the middle is rounded to bfloat16 and with `fused` each partial sum, about 5e-3 a row. Missed: one
@@ -17,6 +17,7 @@ from typing import Any
 from . import _cutlass, _draw, _experts, _layouts, _routing, _shapes
 
 API = "flashinfer.fused_moe.CuteDslBf16MoEWrapper"
+NEEDS = {"cutlass": "nvidia-cutlass-dsl"}  # without it the library has no such function
 DEVICES = ("cuda",)
 TOLERANCE = 2e-2
 VARIES = ("x", "gates")
@@ -126,5 +127,8 @@ def cost(
     )
 
 
-def needs_artifacts(**case: Any) -> bool:
+def needs_artifacts(*, sm: str, **case: Any) -> bool:
+    """Headers of the module that sorts tokens are fetched."""
+    if not sm.startswith("9."):
+        raise NotImplementedError("the wrapper is for SM90 alone")
     return True

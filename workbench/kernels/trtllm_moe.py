@@ -101,5 +101,8 @@ def cost(
     )
 
 
-def needs_artifacts(**case: Any) -> bool:
+def needs_artifacts(*, sm: str, **case: Any) -> bool:
+    """trtllm-gen's kernels are fetched."""
+    if sm.startswith("9."):
+        raise NotImplementedError("trtllm-gen has no expert layers for SM90")
     return True

@@ -5,7 +5,7 @@ The rule: what is compiled, and how, is the library's own word; we choose only w
 
 from .compiling import CompileError, jobs
 from .making import Made, make, planned
-from .recipes import Asked, Recipe, ask
+from .recipes import Asked, Recipe, Without, ask
 from .toolkit import Toolkit, find
 from .trimming import Trim
 
@@ -16,6 +16,7 @@ __all__ = [
     "Recipe",
     "Toolkit",
     "Trim",
+    "Without",
     "ask",
     "find",
     "jobs",

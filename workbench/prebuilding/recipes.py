@@ -15,6 +15,7 @@ from workbench.planning import Kernel
 
 START = Path(__file__).parents[1] / "worker" / "start.py"
 LIMIT_S = 600
+WORDS = 300
 BUILD = re.compile(r"^build (\S+): (\w+) (.*)$", re.MULTILINE)
 FLAGS = re.compile(r"^(cuda_cflags|cflags|ldflags) =((?:[^\n]*\$\n)*[^\n]*)", re.MULTILINE)
 
@@ -46,11 +47,28 @@ class Recipe:
 
 
 @dataclass(frozen=True)
+class Without:
+    """A case that met no module: the stage it came to, and what ended it there, as a worker tells it."""
+
+    case: dict[str, Any]
+    stage: str
+    stopped: dict[str, str] | None = None
+    exception: dict[str, Any] | None = None
+
+    @property
+    def why(self) -> str:
+        if self.stopped:
+            return self.stopped["message"][:WORDS]
+        raised = self.exception or {}
+        return f"{raised.get('type')}: {raised.get('message')}"[:WORDS]
+
+
+@dataclass(frozen=True)
 class Asked:
-    """The modules that a kernel's cases need, and cases that need none, with why."""
+    """The modules that a kernel's cases need, and the cases that need none."""
 
     recipes: list[Recipe]
-    without: list[tuple[dict[str, Any], str]]
+    without: list[Without]
 
 
 def ask(built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Path) -> Asked:
@@ -66,7 +84,7 @@ def ask(built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Pat
         built.python, START, "modules", json.dumps(request), limit_s=LIMIT_S, variables=variables
     )
     recipes = [read(each["name"], Path(each["ninja"])) for each in answer["modules"]]
-    return Asked(recipes, [(each["case"], each["why"]) for each in answer["without"]])
+    return Asked(recipes, [Without(**each) for each in answer["without"]])
 
 
 def read(name: str, ninja: Path) -> Recipe:

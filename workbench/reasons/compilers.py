@@ -34,7 +34,8 @@ COMPILERS = (
         "version_skew",
         r"Value ['\"]?(?:sm|compute)_\w+['\"]? is not defined for option",
         r"Unsupported gpu architecture ['\"]?compute",
-        r"(?:KeyError|ValueError|AttributeError)\b.{0,60}['\"]?\b(?:sm|compute)_\d{2,3}[af]?\b",
+        r"(?:KeyError|ValueError|AttributeError)\b(?!.{0,200}only supported)"
+        r".{0,60}['\"]?\b(?:sm|compute)_\d{2,3}[af]?\b",
         r"unsupported \.version",
         r"PTX \.version .{0,30}does not support",
         "is not a recognized processor for this target",

@@ -8,7 +8,10 @@ from .arch import none_runs, release
 from .evidence import Evidence
 from .signs import sign
 
-_GPU = r"(?:\bsm[ _-]?\d|compute capability|\barch|\bthis (?:gpu|device)|your gpu|gpus?\b|hopper|blackwell|ampere)"
+_GPU = (
+    r"(?:\bsm[ _<>=-]{0,4}\d|compute capability|\barch|\bthis (?:gpu|device)|your gpu|gpus?\b"
+    r"|hopper|blackwell|ampere)"
+)
 _PART = (
     r"(?:head|data ?type|dtype|shape|hidden|page|activation|layout|group|tile|block|quant|combination|routing"
     r"|input|num|mask|kv|q\b|top|window|soft_?cap|sink)"
@@ -68,9 +71,12 @@ SUPPORT = (
         rf"(?:supports? only|only supports?) .{{0,40}}{_GPU}",
         rf"only {_GPU}.{{0,60}}supported",
         r"expected .{0,80}\bis_?sm_?\d.{0,80}to be true",
-        r"requires? (?:an? )?(?:\w+ )?(?:\bsm_?\d|compute capability|hopper|blackwell|ampere|device with)",
+        r"requires? (?:an? )?(?:\w+ )?(?:\bsm[ _]?\d|compute capability|hopper|blackwell|ampere|device with)",
         r"requires? .{0,30}\b(?:sm_?\d{2,3}|capability)",
         "no supported .{0,30}for (?:this )?(?:sm|device|arch)",
+        r"no supported (?:cuda )?arch\w* (?:found )?for",
+        "the only supported sm versions",
+        r"\bsm_?\d{2,3} (?:\w+ )?gemm only supports",
         r"\bsm_?\d{2,3}[af]? (?:is |are )?(?:not supported|unsupported)",
         r"capability \d+(?:\.\d+)? (?:is )?(?:not supported|unsupported)",
         "expect(?:s|ed)? (?:arch|compute capability).{0,120}but got",

@@ -18,6 +18,9 @@ class Tensors:
             self.device: lambda tensor: self.cuda if self.there(tensor) else self.device(tensor),
             torch.Tensor.is_cuda.__get__: self.there,
             torch.Tensor.get_device: lambda tensor: 0 if self.there(tensor) else -1,
+            torch.Tensor.cuda: lambda tensor: (
+                tensor if self.there(tensor) else self.marked(tensor.to(self.meta))
+            ),
         }
 
     def there(self, value):

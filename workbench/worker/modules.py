@@ -7,11 +7,16 @@ its ninja file is written and something that does nothing stands in for the modu
 import contextlib
 import json
 import os
+import re
+import traceback
 from typing import Any
 
-from . import find, pretence, trial
+from . import compiled, find, pretence, serve, trial
 
-WORDS = 300
+DRIVER = re.compile(
+    "cudaErrorInsufficientDriver|cudaErrorNoDevice|requires CUDA support|no NVIDIA driver", re.I
+)
+FETCHING = "cubin_loader.py"  # of the library: what is fetched goes through it
 
 
 class Module:
@@ -29,29 +34,71 @@ class Module:
 
 
 def answer(request):
-    """`kernel_file`, `cases`, `sm` ("9.0") -> `modules`, and cases that met none, with why; as one line of JSON."""
-    kernel = trial.load(request["kernel_file"])
-    function = find.api(kernel, lambda stage: None, lambda **facts: None)
+    """`kernel_file`, `cases`, `sm` ("9.0") -> `modules`, and cases that met none: the stage they came to, and why."""
+    kernel, stage = trial.load(request["kernel_file"]), trial.Stage(lambda **_: None)
     asked: dict[str, Any] = {}
     without = []
-    with recorded(asked) as called, pretence.gpu(request["sm"]):
-        for case in request["cases"]:
-            before = len(asked) + len(called)
-            why = call(kernel, function, case, request["sm"])
-            if len(asked) + len(called) == before:
-                without.append({"case": case, "why": why or "it calls no module"})
+    with pretence.gpu(request["sm"]) as card:  # nvidia-cutlass-dsl wants one as the library is imported
+        function, ended = _found(kernel, stage)
+        if ended:
+            return {"modules": [], "without": [_short(case, stage, ended) for case in request["cases"]]}
+        with recorded(asked) as called:
+            for case in request["cases"]:
+                before = len(asked) + len(called)
+                ended = follow(kernel, function, case, request["sm"], card, stage)
+                if len(asked) + len(called) == before:
+                    without.append(_short(case, stage, ended))
     return {"modules": [recipe(spec) for spec in asked.values()], "without": without}
 
 
-def call(kernel, function, case, sm):
-    """What was raised, as text: a call that has met its modules may well fail on what stands in for them."""
-    if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=sm, **case):
-        return "its kernels are fetched from the vendor's server, not compiled"
+def _short(case, stage, ended):
+    return {"case": case, "stage": stage.name, **ended}
+
+
+def follow(kernel, function, case, sm, card, stage):
+    """What ended the call, as a worker tells it. Once modules stand in it may well fail, and nobody looks."""
     try:
-        kernel.prepare(function, kernel.inputs(**case))()
+        stage("prepare")
+        trial.fetches(kernel, sm, case)
+        call = trial.prepared(kernel, function, kernel.inputs(**case))
+        stage("first_call")
+        call()
+    except trial.Stopped as problem:
+        return _stopped(problem.reason, str(problem))
     except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"[:WORDS]
-    return ""
+        return _ended(problem, card)
+    return _stopped("not_run", "it calls no module")
+
+
+def _found(kernel, stage):
+    stage("import")
+    try:
+        trial.equipped(kernel)
+        return find.api(kernel, stage, lambda **facts: None), None
+    except trial.Stopped as problem:
+        return None, _stopped(problem.reason, str(problem))
+    except Exception as problem:
+        return None, {"exception": serve.exception(problem)}
+
+
+def _ended(problem, card):
+    files = {os.path.basename(frame.filename) for frame in traceback.extract_tb(problem.__traceback__)}
+    if FETCHING in files:
+        why = "its kernels are fetched from the vendor's server, not compiled; followed as far as that"
+        return _stopped("missing_cubin", f"{why}: {serve.words(problem)}")
+    if DRIVER.search(f"{type(problem).__name__} {serve.words(problem)}"):
+        return _stopped("not_run", f"followed as far as the driver, which is not here: {first_line(problem)}")
+    if why := compiled.doubtful(problem, card):
+        return _stopped("not_run", f"the stand-in for the GPU may be the cause: {why}")
+    return {"exception": serve.exception(problem)}
+
+
+def first_line(problem):
+    return next(iter(serve.words(problem).split("\n")), "").strip()
+
+
+def _stopped(reason, message):
+    return {"stopped": {"reason": reason, "message": message}}
 
 
 @contextlib.contextmanager

@@ -99,18 +99,21 @@ def raised_by(problem):
     return ""
 
 
+def exception(problem):
+    """What is told of one."""
+    return {
+        "type": type(problem).__name__[:MESSAGE_CHARACTERS],
+        "message": words(problem) or raised_by(problem),
+        "missing": str(problem.name) if isinstance(problem, ImportError) and problem.name else None,
+    }
+
+
 def _raised(problem, stage, tell):
     with contextlib.suppress(Exception):
         traceback.print_exc()
     flush()
     ends = stage.touches_device or not isinstance(problem, Exception)
-    tell(
-        exception={
-            "type": type(problem).__name__[:MESSAGE_CHARACTERS],
-            "message": words(problem) or raised_by(problem),
-            "missing": str(problem.name) if isinstance(problem, ImportError) and problem.name else None,
-        }
-    )
+    tell(exception=exception(problem))
     tell(end="exception", ends_worker=ends)
     if ends:
         os._exit(BROKEN)  # a poisoned context may hang in a tidy exit

@@ -61,6 +61,7 @@ def run(command, stage, tell):
     if command["mode"] == "compiled":
         compiled.run(command, kernel, stage, tell, Stopped)
         return
+    equipped(kernel)
     function = find.api(kernel, stage, tell)
     builds.announce(stage, tell, command, Stopped)
     if command["device"] is None:
@@ -144,7 +145,7 @@ def ready(command, kernel, function, stage, tell):
     Behind a fence, and under a tool, nothing is timed.
     """
     case, mode = command["case"], command["mode"]
-    if hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=command["sm"], **case):
+    if fetches(kernel, command["sm"], case):
         artifacts.require(Stopped)
     told = {}
 
@@ -221,6 +222,22 @@ class Anew(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname):
         return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def equipped(kernel):
+    """Raises Stopped where a package is not there without which the library leaves the function out."""
+    for module, package in getattr(kernel, "NEEDS", {}).items():
+        if importlib.util.find_spec(module) is None:
+            how = f"run it with --environment 'flashinfer==X {package}==Y'"
+            raise Stopped("component_missing", f"{package} is not in this environment; {how}")
+
+
+def fetches(kernel, sm, case):
+    """Whether the call needs kernels from the vendor's server. Raises Stopped where there are none for the family."""
+    try:
+        return hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=sm, **case)
+    except NotImplementedError as problem:
+        raise Stopped("unsupported_arch", str(problem)) from problem
 
 
 def prepared(kernel, function, inputs):

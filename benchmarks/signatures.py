@@ -1,0 +1,107 @@
+"""The parameters of the library's functions that our kernels call, as each release states them: read, never imported.
+
+    python -m benchmarks.signatures WHEELS... > tests/cases/signatures.json
+
+`functions`: for each name the releases from which on it has these parameters, oldest first; null where it is not there.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from packaging.version import Version
+
+from workbench.drift import Library, open_release
+from workbench.drift.accepted import signatures
+from workbench.drift.signature import KEYWORD, OPTIONS, REST, Parameter, Signature
+
+WRAPPERS = {
+    "flashinfer.BatchDecodeWithPagedKVCacheWrapper": ("plan", "run"),
+    "flashinfer.BatchPrefillWithPagedKVCacheWrapper": ("plan", "run"),
+    "flashinfer.BatchAttentionWithAttentionSinkWrapper": ("plan", "run"),
+    "flashinfer.fused_moe.CuteDslMoEWrapper": ("run",),
+    "flashinfer.fused_moe.CuteDslBf16MoEWrapper": ("run",),
+}
+FUNCTIONS = (
+    "flashinfer.comm.allreduce_fusion",
+    "flashinfer.comm.comm_backend.TorchDistBackend.__init__",
+    "flashinfer.comm.create_allreduce_fusion_workspace",
+    "flashinfer.comm.mnnvl.TorchDistBackend.__init__",
+    "flashinfer.cute_dsl.utils.convert_sf_to_mma_layout",
+    "flashinfer.decode.trtllm_batch_decode_with_kv_cache",
+    "flashinfer.fp4_quantize",
+    "flashinfer.fused_moe.core._maybe_get_cached_w3_w1_permute_indices",
+    "flashinfer.fused_moe.core.get_w2_permute_indices_with_cache",
+    "flashinfer.fused_moe.cute_dsl_fused_moe_nvfp4",
+    "flashinfer.fused_moe.cutlass_fused_moe",
+    "flashinfer.fused_moe.interleave_moe_scales_for_sm90_mixed_gemm",
+    "flashinfer.fused_moe.interleave_moe_weights_for_sm90_mixed_gemm",
+    "flashinfer.fused_moe.trtllm_fp4_block_scale_moe",
+    "flashinfer.gemm.grouped_gemm_nt_masked",
+    "flashinfer.jit.comm.gen_trtllm_comm_module",
+    "flashinfer.mxfp4_quantize",
+    "flashinfer.mxfp8_quantize",
+    "flashinfer.nvfp4_batched_quantize",
+    "flashinfer.prefill.trtllm_batch_context_with_kv_cache",
+    "flashinfer.prefill.trtllm_fmha_v2_prefill",
+    "flashinfer.scaled_fp4_grouped_quantize",
+    "flashinfer.silu_and_mul_scaled_nvfp4_experts_quantize",
+    *(f"{wrapper}.{each}" for wrapper, methods in WRAPPERS.items() for each in ("__init__", *methods)),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("wheels", nargs="+", type=Path)
+    read = {}
+    for wheel in parser.parse_args().wheels:
+        read[wheel.name.split("-")[1]] = of_release(wheel)
+        print(wheel.name, file=sys.stderr, flush=True)
+    releases = sorted(read, key=Version)
+    functions = {name: changes({each: read[each][name] for each in releases}) for name in FUNCTIONS}
+    json.dump({"releases": releases, "functions": functions}, sys.stdout, indent=1)
+    print()
+
+
+def of_release(wheel: Path) -> dict[str, str | None]:
+    """The parameters of each function as text that Python reads; None where it is not there."""
+    library = Library(open_release(str(wheel)))
+    return {name: _stated(library, name) for name in FUNCTIONS}
+
+
+def _stated(library: Library, name: str) -> str | None:
+    found = library.find(name)
+    signature = signatures(library, found[0]) if isinstance(found, tuple) else None
+    return text(signature) if signature else None
+
+
+def text(signature: Signature) -> str:
+    """Which may be left out is said by `=...`, for what they then are is nobody's business here."""
+    known = list(signature.parameters)
+    if signature.closed:  # what is behind **kwargs is known, all of it
+        hidden = [Parameter(each, KEYWORD, -1, "...") for each in signature.hidden]
+        known = [*(each for each in known if each.kind != OPTIONS), *hidden]
+    parts = [_written(each) for each in known]
+    named = [each.kind == KEYWORD for each in known]
+    if any(named) and not signature.has(REST):
+        parts.insert(named.index(True), "*")
+    return ", ".join(parts)
+
+
+def _written(parameter: Parameter) -> str:
+    sign = {REST: "*", OPTIONS: "**"}.get(parameter.kind, "")
+    return f"{sign}{parameter.name}" + ("=..." if parameter.default is not None else "")
+
+
+def changes(stated: dict[str, str | None]) -> dict[str, str | None]:
+    """Those alone that differ from the release before."""
+    kept: dict[str, str | None] = {}
+    for release, parameters in stated.items():
+        if not kept or list(kept.values())[-1] != parameters:
+            kept[release] = parameters
+    return kept
+
+
+if __name__ == "__main__":
+    main()
