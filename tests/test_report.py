@@ -149,8 +149,8 @@ def test_pages_show_outputs_not_code(made: tuple[Report, object]) -> None:
     matrix, performance = ((made[0].folder / f"{name}.html").read_text() for name in MADE[:2])
     assert "crashed, flaky 2/5" in matrix
     assert "import Matrix" not in matrix
-    assert performance.count("<figure>") >= 7
-    assert "No verdict: figures of one process each" in performance
+    assert performance.count("<figure>") >= 5  # what does not vary in size is a table
+    assert "This is no verdict: with one process a side" in performance
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_index_says_what_how_old_and_what_failed(made: tuple[Report, object]) ->
     assert "example_attention: hung (hang_timeout), 1 of 23 trials on Example GPU A, in example 2" in index
     for name in PAGES:
         assert f'href="{name}.html"' in index
-    assert "each square leads to its reason" in index
+    assert "each square links to its reason" in index
     assert "Data of 2026-01-02, the newest" in index and "attempts" in index
     assert str(Path(sys.prefix)) not in index
     assert index.count("Could not be made:") == 2
