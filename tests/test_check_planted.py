@@ -43,6 +43,7 @@ PLANTED = {
         f"ran = set()\n\n\n{WORK}    ran.add(size)\n"
         "    time.sleep(size * TICK_S / 2 if size == 4 or (size == 8 and len(ran) > 1) else 0)\n",
     ),
+    "all_slower": ("TICK_S = 0.0005", "TICK_S = 0.0007"),
     "wrong": (WORK, f"{WORK}    scale = scale * (1.5 if size == 4 else 1.0)\n"),
     "crash": (WORK, f"{WORK}    os.abort() if size == 4 else None\n"),
     "signature": ("def rest(size, scale=1.0)", "def rest(size, factor=1.0)"),
@@ -115,6 +116,16 @@ def test_what_a_neighbour_left_behind_does_not_come_again_alone(check):
     found = {each["case"]["size"]: each for each in family["trials"] if each["kernel"] == "planted_work"}
     assert (found[4]["word"], found[4]["run_again"]) == ("slower", True), out
     assert (found[8]["word"], found[8]["run_again"]) == ("undecided", False), out
+
+
+@pytest.mark.slow
+def test_what_is_slower_only_together_is_run_again_together(check, place):
+    """40 % more in every trial; the policy allows 100 % in one and 15 % in all."""
+    (place / "together.toml").write_text("margin = 0.15\nslower = 1.0\nslower_overall = 0.15\n")
+    code, out = check("all_slower", "--policy", "together.toml", "--json")
+    (family,) = json.loads(out)["families"]
+    assert (code, family["answer"], family["run_again"]) == (1, "HOLD", True), out
+    assert [each["word"] for each in family["deciding"]] == ["not slower"] * 4, out
 
 
 def test_the_gpu_proof_plants_in_one_function_and_leaves_the_rest(tmp_path):

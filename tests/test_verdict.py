@@ -362,6 +362,58 @@ def test_trials_that_are_slower_only_together_are_named_and_said_not_to_have_bee
     assert "Each came again" not in text(found)
 
 
+def slower_together(*factors):
+    """Each trial may be 5 % slower, all together 1 %."""
+    return [each for n, factor in enumerate(factors) for each in timed(case={"tokens": n}, after=factor)]
+
+
+TOGETHER = Policy(slower=0.05)
+
+
+def test_what_is_slower_only_together_holds_if_it_came_again():
+    found = judged([*slower_together(1.02, 1.04, 1.03), *again(slower_together(1.03, 1.03, 1.03))], TOGETHER)
+    (family,) = facts(found)["families"]
+    assert found.answer == Answer.HOLD and family["run_again"] is True
+    assert len(family["deciding"]) == 3
+    assert "All together were slower again when they were run again: +3.00%" in text(found)
+    assert "not run again" not in text(found)
+
+
+def test_what_is_slower_only_together_and_did_not_come_again_needs_data():
+    attempts = [*slower_together(1.02, 1.04, 1.03), *again(slower_together(1.0, 1.01, 1.0))]
+    found = judged(attempts, TOGETHER)
+    (family,) = facts(found)["families"]
+    assert found.answer == Answer.NEED_DATA and (family["run_again"], family["deciding"]) == (False, [])
+    assert "Slower together, which did not come again: +3.00%" in text(found)
+    assert "3 trials. What was slower together" in text(found) and "--generations 12" in text(found)
+    anew = in_run(slower_together(1.0, 1.0, 1.0), "run 3")
+    assert judged([*attempts, *anew], TOGETHER).answer == Answer.BUMP
+
+
+def test_trials_that_were_not_slower_together_deny_nothing_of_the_others():
+    """Another device of the family may have the rest."""
+    found = slower_together(1.0, 1.04, 1.04)
+    few = judged([*found, *again(timed(case={"tokens": 0}))], TOGETHER)
+    assert few.answer == Answer.HOLD and "was not run again" in text(few)
+    most = judged([*found, *again(slower_together(1.0, 1.0))], TOGETHER)
+    assert most.answer == Answer.NEED_DATA
+
+
+def test_what_was_run_again_alone_says_nothing_of_all_together():
+    slow = timed(case={"tokens": 9}, after=1.2)
+    found = judged([*slower_together(1.03, 1.03), *slow, *again(slow)], TOGETHER)
+    assert [pair.again for pair in found.regressions] == [True]
+    assert facts(found)["families"][0]["run_again"] is None
+    assert "What makes all together slower was not run again." in text(found)
+
+
+def test_a_time_before_the_finding_or_of_other_contents_is_no_repeat():
+    found = at(slower_together(1.03, 1.03), "2026-12-01T02")
+    for fine in (("2026-12-01T01", "example"), ("2026-12-01T03", "the wheel before")):
+        repeat = at(again(slower_together(1.0, 1.0)), *fine)
+        assert judged([*repeat, *found], TOGETHER).answer == Answer.HOLD
+
+
 def test_required_trials_alone_must_have_an_answer_where_the_policy_names_them():
     attempts = [*timed(), *both("ok", "missing_cubin")]
     assert judged(attempts, Policy(required=(Choice(case={"tokens": 1}),))).answer == Answer.BUMP

@@ -72,13 +72,13 @@ def _as_now(result: Result, asked: Asked, hashes: Mapping[str, str]) -> bool:
 
 
 def open_pairs(asked: Asked, results: Results) -> list[Planned]:
-    """The planned trials, of both sides, that the results do not decide."""
+    """The planned trials, of both sides, that the results do not decide, alone or together."""
+    verdict = asked.judge(results)
     settled = {
-        question(pair.trial)
-        for family in asked.judge(results).families
-        for pair in family.pairs
-        if pair.word not in OPEN
+        question(pair.trial) for family in verdict.families for pair in family.pairs if pair.word not in OPEN
     }
+    undone = [each for each in verdict.slower_together if each.again is False]
+    settled -= {question(pair.trial) for each in undone for pair in each.pairs}
     return [each for each in asked.planned if question(each.trial) not in settled]
 
 
@@ -129,6 +129,20 @@ def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
     return [
         measure(asked, some, purpose=VERIFIED, reruns=False, generations=count)
         for wanted, count in runs
+        if (some := _planned(asked, wanted))
+    ]
+
+
+def verify_together(asked: Asked, verdict: Verdict) -> list[Summary]:
+    """What only all trials of a family together show, once more: all that carry it, each as often as it was found."""
+    todo: dict[int, set[Question]] = {}
+    for slower in verdict.slower_together:
+        for pair in slower.pairs if slower.again is None else ():
+            assert pair.change
+            todo.setdefault(min(pair.change.processes), set()).add(question(pair.trial))
+    return [
+        measure(asked, some, purpose=VERIFIED, reruns=False, generations=count)
+        for count, wanted in todo.items()
         if (some := _planned(asked, wanted))
     ]
 

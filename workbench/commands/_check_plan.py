@@ -65,6 +65,7 @@ def _text(plan: dict[str, Any]) -> str:
         if plan["open"]
         else "",
         "again           each regression, alone, before it is called one",
+        "again           all trials that are slower only together, before that is called a regression",
         f"then            the verdict{', and pages in ' + plan['site'] if plan['site'] else ''}",
     ]
     return "\n".join(filter(None, lines))

@@ -94,6 +94,7 @@ def _check(options: argparse.Namespace) -> int:
         checking.measure(asked, todo)
         checking.sharpen(asked, judged())
     checking.verify(asked, judged())
+    checking.verify_together(asked, judged())
     found = judged()
     _verdict.say_unread(found.results)
     code = _verdict.show(found, options, reading.parts(), reading=reading.facts())

@@ -1,4 +1,4 @@
-"""Regressions that were run again: whether each came again. Pure."""
+"""Trials that were run again: whether each regression came again. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,11 +15,11 @@ from workbench.verdict.word import AGAINST, Word
 def run_again(
     results: Results, told: Mapping[Question, Sequence[Result]], found: Mapping[Question, Pair]
 ) -> Results:
-    """The regressions run again: of the same contents, and after all in which they were found."""
+    """What was run again, regressions and times: of the same contents, and after all in which it was found."""
     since = {
         asked: max(map(_started, _finding(pair, told[asked])), default="")
         for asked, pair in found.items()
-        if pair.word in AGAINST
+        if pair.word in AGAINST or pair.change
     }
 
     def tells(each: Result) -> bool:
@@ -32,8 +32,8 @@ def run_again(
 
 
 def _finding(pair: Pair, told: Sequence[Result]) -> list[Result]:
-    """The candidate's attempts that speak against it."""
-    if pair.change and pair.word == Word.SLOWER:
+    """The candidate's attempts by which it is judged."""
+    if pair.change:
         return [each for each in told if each.run == pair.change.run and not each.rerun]
     return [one for faults in pair.after.each for one in faults] if pair.after else []
 
@@ -44,6 +44,7 @@ def _started(result: Result) -> str:
 
 def confirmed(pair: Pair, before: End | None, after: End | None, again: Speed | None) -> Pair:
     """A regression that did not come again is none, and is not the opposite either."""
+    pair = replace(pair, repeat=again.change if again else None)
     if pair.word not in AGAINST or before is None or after is None or not (before.known and after.known):
         return pair
     if pair.word == Word.SLOWER:

@@ -3,7 +3,6 @@
 The order: a regression holds whatever else is open; then what is open asks for data; only then a pass counts.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +14,7 @@ from workbench.untrusted import natural, plain
 from workbench.verdict.pair import Pair
 from workbench.verdict.pairs import pairs
 from workbench.verdict.policy import DEFAULT, Policy
+from workbench.verdict.together import Overall, Together, overall, together
 from workbench.verdict.word import AGAINST, OPEN, PASSED, Word
 
 NOTHING = "nothing stored"
@@ -29,24 +29,11 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class Overall:
-    """All times of a family together: the weighted geometric mean of candidate over baseline, and its 95 %."""
-
-    ratio: float
-    low: float
-    high: float
-    trials: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.ratio - 1:+.2%} [{self.low - 1:+.2%}, {self.high - 1:+.2%}] over {self.trials} trials"
-
-
-@dataclass(frozen=True)
 class Family:
     """`why` has a sentence for each thing that decided, `deciding` the trials that speak against the candidate.
 
-    `votes` is False for a family the policy does not name.
+    `together` are the trials that are slower together than allowed. `votes` is False for a family the policy does not
+    name.
     """
 
     name: str
@@ -55,6 +42,7 @@ class Family:
     overall: Overall | None
     why: tuple[str, ...]
     deciding: tuple[Pair, ...] = ()
+    together: Together | None = None
     votes: bool = True
 
     @property
@@ -94,6 +82,15 @@ class Verdict:
     @property
     def regressions(self) -> list[Pair]:
         return [pair for family in self.families if family.votes for pair in family.having(*AGAINST)]
+
+    @property
+    def slower_together(self) -> list[Together]:
+        """Of each family that no single trial speaks against."""
+        return [
+            family.together
+            for family in self.families
+            if family.votes and family.together and not family.having(*AGAINST)
+        ]
 
     def __repr__(self) -> str:
         from workbench.verdict.text import text
@@ -144,57 +141,45 @@ def _names(every: Sequence[Pair], policy: Policy) -> list[str]:
 
 
 def _family(name: str, mine: Sequence[Pair], used: tuple[Answer, Answer], policy: Policy) -> Family:
-    overall = _overall(mine)
-    against, open_ = _against(mine, overall, policy), _open(mine, policy)
+    slower = together(mine, policy)
+    against, open_ = _against(mine, slower, policy), _open(mine, slower, policy)
     passed = sum(pair.word in PASSED and pair.votes for pair in mine)
     answer = used[1] if against else Answer.NEED_DATA if open_ else used[0]
     why = against or open_ or [f"{passed} trials are no worse, none is worse"]
+    deciding = _deciding([pair for pair in mine if pair.word in AGAINST and pair.votes], slower, policy)
     votes = name in policy.families if policy.families else True
-    return Family(
-        name, answer, tuple(mine), overall, tuple(why), tuple(_deciding(mine, overall, policy)), votes
-    )
+    return Family(name, answer, tuple(mine), overall(mine), tuple(why), tuple(deciding), slower, votes)
 
 
-def _against(mine: Sequence[Pair], overall: Overall | None, policy: Policy) -> list[str]:
-    broken = [pair for pair in mine if pair.word == Word.BROKEN and pair.votes]
-    slower = [pair for pair in mine if pair.word == Word.SLOWER and pair.votes]
-    said = [f"{_trials(broken)} broken"] if broken else []
-    said += [f"{_trials(slower)} slower"] if slower else []
-    if _slower_together(overall, policy):
-        assert overall
-        said.append(f"all trials together are slower: {overall.text}, allowed {policy.slower_overall:.1%}")
+def _against(mine: Sequence[Pair], slower: Together | None, policy: Policy) -> list[str]:
+    single = {word: [pair for pair in mine if pair.word == word and pair.votes] for word in AGAINST}
+    said = [f"{_trials(some)} {word}" for word, some in single.items() if some]
+    if slower and slower.stands:
+        said.append(
+            f"all trials together are slower: {slower.found.text}, allowed {policy.slower_overall:.1%}"
+        )
     return said
 
 
-def _deciding(mine: Sequence[Pair], overall: Overall | None, policy: Policy) -> list[Pair]:
+def _deciding(against: Sequence[Pair], slower: Together | None, policy: Policy) -> list[Pair]:
     """Those against, then those by which all together are slower, the slowest first."""
-    against = [pair for pair in mine if pair.word in AGAINST and pair.votes]
-    if not _slower_together(overall, policy):
-        return against
-    timed = [
-        (pair.change.ratio, pair)
-        for pair in mine
-        if pair not in against
-        and pair.weight > 0
-        and pair.again is not False
-        and pair.change
-        and pair.change.ratio
-    ]
-    slow = [each for each in timed if each[0] > 1 + policy.slower_overall]
-    return against + [pair for _, pair in sorted(slow, key=lambda each: -each[0])]
+    others = [pair for pair in slower.pairs if pair not in against] if slower and slower.stands else []
+    ratios = [(pair.change.ratio, pair) for pair in others if pair.change and pair.change.ratio]
+    slow = [each for each in ratios if each[0] > 1 + policy.slower_overall]
+    return [*against, *(pair for _, pair in sorted(slow, key=lambda each: -each[0]))]
 
 
-def _slower_together(overall: Overall | None, policy: Policy) -> bool:
-    return overall is not None and overall.low - 1 > policy.slower_overall
-
-
-def _open(mine: Sequence[Pair], policy: Policy) -> list[str]:
+def _open(mine: Sequence[Pair], slower: Together | None, policy: Policy) -> list[str]:
     needed = [pair for pair in mine if pair.required]
     said = [
         f"{_trials(those)} {'of which nothing is known' if word == Word.NOT_KNOWN else 'right, and too close to call'}"
         for word in OPEN
         if (those := [pair for pair in needed if pair.word == word])
     ]
+    if slower and slower.repeat and not slower.stands:
+        said.append(
+            f"slower together, which did not come again: {slower.found.text}, then {slower.repeat.text}"
+        )
     lacking = [each.text for each in policy.required if not any(each.fits(pair.trial) for pair in mine)]
     said += [f"required, and not there: {plain(each)}" for each in lacking]
     if not mine:
@@ -206,23 +191,3 @@ def _open(mine: Sequence[Pair], policy: Policy) -> list[str]:
 
 def _trials(some: Sequence[Pair]) -> str:
     return f"{len(some)} trial{'s' * (len(some) != 1)}"
-
-
-def _overall(mine: Sequence[Pair]) -> Overall | None:
-    """Half widths are added as independent; only what the comparison's rule lets decide is in it."""
-    usable = [
-        (pair.weight, math.log(pair.change.low), math.log(pair.change.high))
-        for pair in mine
-        if pair.again is not False
-        and pair.change
-        and pair.change.p is not None
-        and pair.change.low
-        and pair.change.high
-        and pair.weight > 0
-    ]
-    if not usable:
-        return None
-    total = sum(weight for weight, _, _ in usable)
-    middle = sum(weight * (low + high) / 2 for weight, low, high in usable) / total
-    half = math.sqrt(sum((weight * (high - low) / 2) ** 2 for weight, low, high in usable)) / total
-    return Overall(math.exp(middle), math.exp(middle - half), math.exp(middle + half), len(usable))

@@ -46,6 +46,7 @@ def _family(verdict: Verdict, family: Family) -> dict[str, Any]:
         "counts": {str(word): count for word, count in family.counts().items()},
         "not_known": len(family.having(*OPEN)),
         "overall": vars(family.overall) if family.overall else None,
+        "run_again": family.together.again if family.together else None,
         "deciding": [_pair(pair) for pair in family.deciding],
         "trials": [_pair(pair) for pair in family.pairs],
         "settle": [{"what": line, "command": settle.command} for line in settle.lines],

@@ -15,6 +15,7 @@ class Pair:
     """`why` says it in words; `settle` is what would settle it (a key of `settling`), with `more` processes a side.
 
     `again` is True where a regression came again when it was run again, False where not, None where it was not.
+    `repeat` is its time then, also of one that is slower only together with others.
     """
 
     trial: Trial  # the candidate's, or the baseline's where the candidate has none
@@ -29,6 +30,7 @@ class Pair:
     settle: str = ""
     more: int = 0
     again: bool | None = None
+    repeat: Change | None = None
 
     @property
     def votes(self) -> bool:

@@ -125,10 +125,16 @@ def _deciding_lines(family: Family) -> tuple[str, ...]:
     against = family.having(*AGAINST)
     alone = sum(pair.again is None for pair in against)
     said = [f"{alone} of them were not run again."] if alone else ["Each came again when it was run again."]
-    together = [f"All trials together: {family.overall.text}."] if family.overall else []
-    if len(family.deciding) > len(against):
-        together += ["What makes all together slower was not run again."]
-    return (*(said if against else []), *together)
+    overall = [f"All trials together: {family.overall.text}."] if family.overall else []
+    return (*(said if against else []), *overall, *_together_again(family))
+
+
+def _together_again(family: Family) -> Iterator[str]:
+    slower = family.together
+    if slower and slower.again and slower.repeat:
+        yield f"All together were slower again when they were run again: {slower.repeat.text}."
+    elif len(family.deciding) > len(family.having(*AGAINST)):
+        yield "What makes all together slower was not run again."
 
 
 def _grouped(some: Sequence[Pair]) -> Iterator[tuple[str, ...]]:

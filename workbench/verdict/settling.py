@@ -20,6 +20,7 @@ FIRST = {
     "host timer": "Their times hold the host's work; a graph shows the device's.",
     "by turns": "The two were not measured by turns in one run.",
     "noise": "More processes a side would tell.",
+    "together": "What was slower together did not come again; more processes a side would tell.",
     "flaky": "A fault of some processes needs more of the other side.",
     "build": "A module is not compiled, which takes long; `workbench prebuild` makes it ahead, for --prebuilt DIR.",
     "run": "A side has no attempt that can be used.",
@@ -41,6 +42,8 @@ def settling(verdict: Verdict, family: Family) -> Settling:
     for pair in family.having(*OPEN):
         if pair.required:
             groups.setdefault(pair.settle or "run", []).append(pair)
+    if family.together and family.together.again is False:
+        groups["together"] = list(family.together.pairs)
     lines = [f"{len(some)} trial{'s' * (len(some) != 1)}. {_first(key)}" for key, some in groups.items()]
     lines = lines or ["What is wanted is not there; on such a machine:"]
     return Settling((*lines, *_places(verdict)), _command(verdict, groups))
@@ -103,7 +106,7 @@ def _modes(groups: Mapping[str, Sequence[Pair]]) -> list[str]:
 
 def _processes(groups: Mapping[str, Sequence[Pair]]) -> list[str]:
     """As many as the trial that needs most of them."""
-    noisy = [pair for pair in groups.get("noise", ()) if pair.change]
+    noisy = [pair for key in ("noise", "together") for pair in groups.get(key, ()) if pair.change]
     wanted = [min(pair.change.processes) + pair.more for pair in noisy if pair.change]
-    wanted += [MANY_PROCESSES] * bool({"flaky", "calm"} & groups.keys())
+    wanted += [MANY_PROCESSES] * bool({"flaky", "calm", "together"} & groups.keys())
     return ["--generations", str(max(RULES["default"].processes, *wanted))] if wanted else []
