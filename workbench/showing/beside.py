@@ -1,6 +1,5 @@
 """One environment beside another: two points a trial, a panel a mode, and no verdict."""
 
-import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ NO_VERDICT = (
 )
 MOST_ROWS = 30
 LABEL, LABEL_LINES = 44, 3
-LONG_WORD = re.compile(r"\w{41,}")  # a module's name may have 170 letters
 
 
 def side_by_side(results: Results, kernel: str, baseline: str, candidate: str) -> Plot:
@@ -94,13 +92,9 @@ def said_of_all(found: list[Timing], key: str | None = None) -> str:
         f" {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} samples a point." if counts else ""
     )
     held = said({name: value for name, value in shared(found).items() if name != key})
-    marks = dict.fromkeys(LONG_WORD.sub(_cut, text) for each in found for text in each.marks)
+    marks = dict.fromkeys(text for each in found for text in each.marks)
     marked = f" Marked: {'; '.join(marks)}." if marks else ""
     return samples + (f" All with {held}." if held else "") + marked
-
-
-def _cut(word: re.Match[str]) -> str:
-    return f"{word[0][:20]}…{word[0][-12:]}"
 
 
 def _drawn(title: str, rows: dict[str, list[Pair]], names: tuple[str, str]) -> "Figure":

@@ -11,6 +11,7 @@ from workbench.results import Outcome
 from workbench.untrusted import MESSAGE, escaped, plain
 
 GITHUB = re.compile(r"([\w.-]+/[\w.-]+)#(\d+)")  # owner/repository#number
+LONG_NAME = re.compile(r"\w{41,}")
 ADDRESS = re.compile(r"https://[\w.-]+(?:/[\w./~%#?=&+:@-]*)?")
 
 
@@ -53,3 +54,8 @@ def _link(source: str) -> str:
     if not ADDRESS.fullmatch(address):
         return escaped(source, 200)
     return f'<a rel="noreferrer" href="{escaped(address, 200)}">{escaped(source, 200)}</a>'
+
+
+def cut_names(text: str) -> str:
+    """Long names without their middle: that of a module may have 170 letters."""
+    return LONG_NAME.sub(lambda name: f"{name[0][:20]}…{name[0][-12:]}", text)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from workbench.reasons.meanings import MEANINGS
 from workbench.results import OUTCOME_OF_REASON, Outcome, Standing
+from workbench.showing.cells import cut_names
 from workbench.untrusted import plain
 
 MARK = "†"  # something must be said of it, such as that a trimmed module was used
@@ -152,5 +153,5 @@ def mark(square: Standing | None) -> str:
 
 def marks(squares: Iterable[Standing | None]) -> list[str]:
     """What the daggers stand for, each once."""
-    found = (plain(text, 200) for square in squares if square for text in square.result.marks)
+    found = (cut_names(plain(text, 300)) for square in squares if square for text in square.result.marks)
     return list(dict.fromkeys(found))

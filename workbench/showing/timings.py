@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from workbench.results import Outcome, Result, Results, Standing, Trial
+from workbench.showing.cells import cut_names
 from workbench.tactics import tactic
 from workbench.untrusted import natural, number, plain
 
@@ -81,7 +82,7 @@ def _timing(trial: Trial, standing: Standing, results: Results) -> Timing | None
 
 
 def _marks(result: Result) -> tuple[str, ...]:
-    return tuple(plain(text, 200) for text in result.marks)
+    return tuple(cut_names(plain(text, 300)) for text in result.marks)
 
 
 def _quartiles(result: Result, samples: list[float], middle: float) -> tuple[float, float]:
