@@ -93,7 +93,7 @@ def test_every_trial_begins_without_what_was_tuned_before_it(monkeypatch):
     monkeypatch.setattr(trial.values, "digest", lambda inputs: "")
     kernel = SimpleNamespace(inputs=dict, prepare=prepare)
     with pytest.raises(trial.Stopped, match="no such case"):
-        trial.ready({"case": {}, "mode": "graph"}, kernel, None, [].append, lambda **facts: None)
+        trial.ready({"case": {}, "mode": "graph", "sm": "9.0"}, kernel, None, [].append, lambda **facts: None)
     assert asked == ["forget", "prepare"]
 
 
