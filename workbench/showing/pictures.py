@@ -16,7 +16,7 @@ def data_uri(png: str) -> str:
     file = io.BytesIO()
     try:
         Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB").save(
-            file, "WEBP", lossless=True, quality=100
+            file, "WEBP", lossless=True, quality=80
         )
     except (ValueError, UnidentifiedImageError):
         return as_png
