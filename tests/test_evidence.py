@@ -141,7 +141,8 @@ def test_three_answers_each_with_its_evidence(results: Results) -> None:
         "_matmul_example (core dump), of example-kernels 1.0.0, beside asked.w.scale.data"
     )
     assert "example-kernels: faults with 1.0.0, right with 2.0.0" in row[3]
-    assert row[4].startswith("library: ")
+    assert row[1].endswith("; fenced; tokens=16, hidden=2880")
+    assert row[4].startswith("library: ") and "; caller: not known" in row[4]
     assert all("(evidence: " in answer for answer in row[2:5])
 
 
