@@ -37,12 +37,14 @@ def test_a_narrowed_fault_names_the_tensor_that_crashes_alone(results: Results) 
 def test_a_fault_that_was_not_narrowed_names_no_tensor(results: Results) -> None:
     planned = Results(tuple(each for each in results if not each.rerun))
     assert [each.tensor for each in probe(planned, examples.OLD, "fenced").touched] == [""]
-    assert "tensor not known: after its end" in _text(planned)
+    assert "tensor not known: an illegal address, with fences at the ends" in _text(planned)
 
 
 def test_where_the_fence_stands_is_where_it_was_run_into() -> None:
     crash = made.one("e", "fenced_start", "illegal_memory_access", forensic=made.fence("start"))
-    assert probes(Results((crash,)))[0].touched[0].place == "before its start"
+    assert probes(Results((crash,)))[0].touched[0].place == "an illegal address, with fences at the starts"
+    alone = replace(crash, rerun="narrowed", forensic=made.fence("start", only=made.SCALE))
+    assert probes(Results((crash, alone)))[0].touched[0].place == "before its start"
 
 
 def test_a_crash_of_another_kind_is_no_touch() -> None:

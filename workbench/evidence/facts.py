@@ -87,6 +87,12 @@ def edge(result: Result) -> str:
     return SIDES.get(str(part(result.forensic, "fence", "edge")), "beyond it")
 
 
+def unnarrowed(result: Result) -> str:
+    """What is known where no tensor is: a fence was run into, or the address was a wild one."""
+    ends = {"end": ", with fences at the ends", "start": ", with fences at the starts"}
+    return "an illegal address" + ends.get(str(part(result.forensic, "fence", "edge")), "")
+
+
 def only(result: Result) -> list[str]:
     """The tensors that alone were fenced; empty where all were."""
     names = part(result.forensic, "fence", "only")
