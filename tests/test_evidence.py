@@ -100,6 +100,15 @@ def test_clean_says_what_was_not_fenced_and_gaps_are_said(results: Results) -> N
     assert not re.search(rf"{made.SCALE} +a gap", text)
 
 
+def test_kernels_that_ran_and_were_never_fenced_are_named(results: Results) -> None:
+    own = [each for each in results if each.trial.kernel == made.KERNEL]
+    ran, refused = (
+        examples.one(name, {}, "e", how) for name, how in (("k1", "ok"), ("k2", "unsupported_arch"))
+    )
+    assert "Neither fenced nor sanitized so far: k1." in _text(Results((*own, ran, refused)))
+    assert "so far" not in _text(Results(tuple(own)))
+
+
 def test_clean_says_what_its_case_does_not_reach() -> None:
     clean = made.one("e", "fenced", forensic=made.fence(reached={"last_expert": False, "last_page": True}))
     assert "O clean, last_expert not reached" in _text(Results((clean,)))
