@@ -100,6 +100,14 @@ def test_clean_says_what_was_not_fenced_and_gaps_are_said(results: Results) -> N
     assert not re.search(rf"{made.SCALE} +a gap", text)
 
 
+@pytest.mark.parametrize(("errors", "said"), [(0, True), (1, False), (None, False)])
+def test_a_wrong_answer_under_a_tool_that_found_nothing_says_so(errors: int | None, said: bool) -> None:
+    told = {"sanitizer": {"tool": "memcheck", "findings": [], "errors": errors}}
+    wrong = Results((made.one("e", "sanitized", "wrong_numbers", forensic=told),))
+    assert ("memcheck found nothing" in _text(wrong)) == said
+    assert ("memcheck found nothing" in repr(evidence.against(wrong))) == said
+
+
 def test_kernels_that_ran_and_were_never_fenced_are_named(results: Results) -> None:
     own = [each for each in results if each.trial.kernel == made.KERNEL]
     ran, refused = (

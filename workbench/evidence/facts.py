@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.results import Result, Standing
+from workbench.results import Outcome, Result, Standing
 from workbench.untrusted import objects, part, plain
 
 RANKS = ("core dump", "sanitizer", "error text", "blocking launch")  # who names a kernel, the surest first
@@ -58,6 +58,15 @@ def findings(result: Result) -> list[Touch]:
         Touch(_text(each, "tensor"), _beside(each), _access(each), _text(each, "kernel"), tool)
         for each in found
     ]
+
+
+def found_nothing(result: Result) -> str:
+    """`memcheck found nothing` of an answer that is wrong under it: no proof against the kernel; else empty."""
+    report = part(result.forensic, "sanitizer")
+    clean = isinstance(report, dict) and report.get("errors") == 0 and not report.get("blind")
+    if result.outcome != Outcome.WRONG or not clean or report.get("findings"):
+        return ""
+    return f"{plain(report.get('tool') or 'the sanitizer', 40)} found nothing"
 
 
 def _beside(finding: dict[str, Any]) -> str:

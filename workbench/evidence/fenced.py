@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from workbench.evidence.facts import Touch, ids, not_fenced, unreached
+from workbench.evidence.facts import Touch, found_nothing, ids, not_fenced, unreached
 from workbench.evidence.probe import Probe, probes
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
@@ -89,7 +89,8 @@ def _said(probe: Probe) -> Cell:
         left_out = len(not_fenced(result))
         but = [*unreached(result), *([f"{left_out} not fenced"] if left_out else [])]
         return chip(Outcome.OK, ", ".join(["O clean", *but]))
-    return chip(result.outcome, f"{legend.letters(probe.standing)} {plain(result.reason, 60)}")
+    ended = chip(result.outcome, f"{legend.letters(probe.standing)} {plain(result.reason, 60)}")
+    return stacked(filter(None, (ended, found_nothing(result))))
 
 
 def _touches(found: list[Probe]) -> Shown:
