@@ -143,6 +143,7 @@ def test_not_needed_is_said_only_where_it_was_seen_without():
     assert attribution.not_needed([CRASH, alone], CRASH.trial) == {"flashinfer-python": [alone.trial.id]}
     assert attribution.not_needed([CRASH, attempt(ALONE, reason="ok")], CRASH.trial) == {}
     assert attribution.not_needed([CRASH, attempt(ALONE, hidden=4096)], CRASH.trial) == {}
+    assert attribution.not_needed([CRASH, attempt(ALONE, mode="piecewise+fenced")], CRASH.trial) == {}
 
 
 def test_an_environment_without_a_record_lacks_nothing():

@@ -73,7 +73,8 @@ def not_needed(results: Iterable[Result], trial: Trial) -> dict[str, list[str]]:
 
 def _fault(standing: Standing) -> str:
     result = standing.result
-    return json.dumps([result.trial.kernel, result.reason, result.trial.case], sort_keys=True)
+    trial = result.trial  # in another mode the same reason may be another fault
+    return json.dumps([trial.kernel, result.reason, trial.mode, trial.case], sort_keys=True)
 
 
 def _ids(flips: Iterable[Flip]) -> list[str]:
