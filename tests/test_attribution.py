@@ -1,5 +1,7 @@
 """Three things apart, each with its evidence: from made-up attempts. Nothing was measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from workbench import attribution
@@ -141,6 +143,12 @@ def test_not_needed_is_said_only_where_it_was_seen_without():
     assert attribution.not_needed([CRASH, alone], CRASH.trial) == {"flashinfer-python": [alone.trial.id]}
     assert attribution.not_needed([CRASH, attempt(ALONE, reason="ok")], CRASH.trial) == {}
     assert attribution.not_needed([CRASH, attempt(ALONE, hidden=4096)], CRASH.trial) == {}
+    assert attribution.not_needed([CRASH, attempt(ALONE, mode="piecewise+fenced")], CRASH.trial) == {}
+
+
+def test_an_environment_without_a_record_lacks_nothing():
+    unrecorded = replace(attempt({}), provenance={"environment": {"hash": "0"}})
+    assert attribution.not_needed([CRASH, unrecorded], CRASH.trial) == {}
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,7 @@ def test_known_issues_are_matched_by_kernel_gpu_and_version():
     [
         {"reasons": ["never heard of"]}, {"sources": []}, {"sm": ["90"]}, {"state": "?"}, {"what": ""},
         {"confidence": "sure"}, {"packages": {"torch": "about 2"}}, {"surprise": 1},
+        {"kernels": "fp4_quantize"}, {"sm": 90},
     ],
 )  # fmt: skip
 def test_a_broken_list_is_said(tmp_path, change):

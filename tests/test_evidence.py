@@ -37,12 +37,14 @@ def test_a_narrowed_fault_names_the_tensor_that_crashes_alone(results: Results) 
 def test_a_fault_that_was_not_narrowed_names_no_tensor(results: Results) -> None:
     planned = Results(tuple(each for each in results if not each.rerun))
     assert [each.tensor for each in probe(planned, examples.OLD, "fenced").touched] == [""]
-    assert "tensor not known: after its end" in _text(planned)
+    assert "tensor not known: an illegal address, with fences at the ends" in _text(planned)
 
 
 def test_where_the_fence_stands_is_where_it_was_run_into() -> None:
     crash = made.one("e", "fenced_start", "illegal_memory_access", forensic=made.fence("start"))
-    assert probes(Results((crash,)))[0].touched[0].place == "before its start"
+    assert probes(Results((crash,)))[0].touched[0].place == "an illegal address, with fences at the starts"
+    alone = replace(crash, rerun="narrowed", forensic=made.fence("start", only=made.SCALE))
+    assert probes(Results((crash, alone)))[0].touched[0].place == "before its start"
 
 
 def test_a_crash_of_another_kind_is_no_touch() -> None:
@@ -98,6 +100,23 @@ def test_clean_says_what_was_not_fenced_and_gaps_are_said(results: Results) -> N
     assert not re.search(rf"{made.SCALE} +a gap", text)
 
 
+@pytest.mark.parametrize(("errors", "said"), [(0, True), (1, False), (None, False)])
+def test_a_wrong_answer_under_a_tool_that_found_nothing_says_so(errors: int | None, said: bool) -> None:
+    told = {"sanitizer": {"tool": "memcheck", "findings": [], "errors": errors}}
+    wrong = Results((made.one("e", "sanitized", "wrong_numbers", forensic=told),))
+    assert ("memcheck found nothing" in _text(wrong)) == said
+    assert ("memcheck found nothing" in repr(evidence.against(wrong))) == said
+
+
+def test_kernels_that_ran_and_were_never_fenced_are_named(results: Results) -> None:
+    own = [each for each in results if each.trial.kernel == made.KERNEL]
+    ran, refused = (
+        examples.one(name, {}, "e", how) for name, how in (("k1", "ok"), ("k2", "unsupported_arch"))
+    )
+    assert "Neither fenced nor sanitized so far: k1." in _text(Results((*own, ran, refused)))
+    assert "so far" not in _text(Results(tuple(own)))
+
+
 def test_clean_says_what_its_case_does_not_reach() -> None:
     clean = made.one("e", "fenced", forensic=made.fence(reached={"last_expert": False, "last_page": True}))
     assert "O clean, last_expert not reached" in _text(Results((clean,)))
@@ -141,7 +160,8 @@ def test_three_answers_each_with_its_evidence(results: Results) -> None:
         "_matmul_example (core dump), of example-kernels 1.0.0, beside asked.w.scale.data"
     )
     assert "example-kernels: faults with 1.0.0, right with 2.0.0" in row[3]
-    assert row[4].startswith("library: ")
+    assert row[1].endswith("; fenced; tokens=16, hidden=2880")
+    assert row[4].startswith("library: ") and "; caller: not known" in row[4]
     assert all("(evidence: " in answer for answer in row[2:5])
 
 

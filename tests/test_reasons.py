@@ -179,6 +179,40 @@ def test_what_the_expert_layers_refuse_is_the_gpu(text: str) -> None:
     assert reason(text) == "unsupported_arch"
 
 
+@pytest.mark.parametrize(
+    ("expected", "text", "code"),
+    [
+        ("unknown", "memcheck: no illegal memory access was found\nRuntimeError: queue closed", 1),
+        ("unknown", "This was not an illegal memory access.\nRuntimeError: queue closed", 1),
+        (
+            "unknown",
+            "RuntimeError: queue closed\nif you see an illegal memory access, rerun with BLOCKING=1",
+            1,
+        ),
+        ("wrong_numbers", "INFO 0 illegal memory accesses\nAssertionError: Tensor-likes are not close!", 1),
+        ("misaligned_address", "not an illegal memory access, but CUDA error: misaligned address", 1),
+        (
+            "unknown",
+            '  File "a.py", line 5, in run\n    raise Boom(x)  # CUDA out of memory is elsewhere\nBoom: no',
+            1,
+        ),
+        ("segfault_abort", "WARNING: No module named 'deep_ep'; EP disabled\nSegmentation fault", 139),
+        ("unknown", "INFO: optional No module named 'deep_ep', continuing\nRuntimeError: queue closed", 1),
+        ("segfault_abort", "python: Type.cpp:88: Assertion `Ty != nullptr' failed.\nAborted", -6),
+    ],
+)
+def test_what_is_denied_advised_or_only_noted_is_no_cause(expected: str, text: str, code: int) -> None:
+    assert reason(text, code) == expected
+
+
+def test_a_clash_that_an_installer_notes_is_a_finding_of_a_check_alone() -> None:
+    clash = (
+        "flashinfer-python 0.6.11 requires cutlass>=4.5, but you have cutlass 4.2.1 which is incompatible."
+    )
+    assert reason(clash, kind="env") == "version_skew"
+    assert reason(f"{clash}\nRuntimeError: {FAULT}") == "illegal_memory_access"
+
+
 def test_other_architectures_join_the_support_table() -> None:
     image = "CUDA error: no kernel image is available\nloaded module: fused_moe_trtllm_sm100.so"
     assert reason(image, sm="103") == reason(image, sm="100") == "no_kernel_image"

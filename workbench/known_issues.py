@@ -118,6 +118,9 @@ def _issue(facts: Any) -> Issue:
 def _check(issue: Issue) -> None:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+    lists = ("kernels", "functions", "sm", "reasons", "sources")
+    if alone := [name for name in lists if not isinstance(getattr(issue, name), tuple)]:
+        raise ValueError(f"{issue.id}: not a list: {', '.join(alone)}")
     problems = [f"reason {each}" for each in issue.reasons if each not in OUTCOME_OF_REASON]
     problems += [f"state {issue.state}"] if issue.state not in STATES else []
     problems += [f"confidence {issue.confidence}"] if issue.confidence not in CONFIDENCES else []

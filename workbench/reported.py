@@ -23,7 +23,8 @@ ABOUT_TIME = {"slower", "inconclusive"}
 EMPTY = "No known issue of another project was reported for these kernels, GPUs and versions."
 NOTE = (
     "`reported` is what others wrote in public threads; it was not measured here. `measured here` are the trials on "
-    "this page with the same kernel, GPU and versions. Their shapes may differ from those that were reported."
+    "this page in planned modes, not fenced or sanitized, with the same kernel, GPU and versions. Their shapes may "
+    "differ from those that were reported."
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from workbench.results import Result, Results, Standing, Trial
 
 from .flips import Flip, flips, is_fault
-from .lock import components
+from .lock import components, lacks
 from .near import Near
 from .where import NOT_KNOWN, Part, where
 from .who import who
@@ -56,8 +56,7 @@ class Attribution:
         here = self.standings.get(trial)
         same = self.faults.get(_fault(here), []) if here and is_fault(here) else []
         found = {
-            name: [each.result.trial.id for each in same if name not in components(each.result)]
-            for name in RECORDED
+            name: [each.result.trial.id for each in same if lacks(each.result, name)] for name in RECORDED
         }
         return {name: ids for name, ids in found.items() if ids and name in self.there}
 
@@ -74,7 +73,8 @@ def not_needed(results: Iterable[Result], trial: Trial) -> dict[str, list[str]]:
 
 def _fault(standing: Standing) -> str:
     result = standing.result
-    return json.dumps([result.trial.kernel, result.reason, result.trial.case], sort_keys=True)
+    trial = result.trial  # in another mode the same reason may be another fault
+    return json.dumps([trial.kernel, result.reason, trial.mode, trial.case], sort_keys=True)
 
 
 def _ids(flips: Iterable[Flip]) -> list[str]:

@@ -16,6 +16,12 @@ def components(result: Result) -> dict[str, str]:
     return found | {"python": str(environment.get("python", ""))}
 
 
+def lacks(result: Result, package: str) -> bool:
+    """Whether its environment's record, which must name some package, does not name this one."""
+    named = components(result).keys() - {"python"}
+    return bool(named) and package not in named
+
+
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     for name in sorted({*one, *other}):
         if one.get(name) != other.get(name):

@@ -1,6 +1,6 @@
 """What speaks against an environment: trials that ended alike, with the same message, in one row."""
 
-from workbench.evidence.facts import ids
+from workbench.evidence.facts import found_nothing, ids
 from workbench.results import Results, Standing
 from workbench.showing import legend
 from workbench.showing.cells import chip, stacked
@@ -43,7 +43,9 @@ def _row(alike: tuple[str, ...], members: list[Standing]) -> tuple[str, ...]:
     count = f"{len(members)}" + (f", {flaky} flaky" if flaky else "")
     environments = sorted({each.result.trial.environment for each in members}, key=natural)
     modes = sorted({plain(each.result.trial.mode, 30) for each in members})
-    how = stacked([chip(members[0].outcome, f"{sign} {reason}"), f"at {stage}", message])
+    doubts = {found_nothing(each.result) for each in members}
+    doubt = sorted(doubts) if "" not in doubts else []
+    how = stacked([chip(members[0].outcome, f"{sign} {reason}"), f"at {stage}", message, *doubt])
     trials = stacked([count, *modes])
     more = len(environments) - MOST_NAMED
     named = [*map(plain, environments[:MOST_NAMED]), *([f"and {more} more"] if more > 0 else [])]

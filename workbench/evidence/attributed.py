@@ -20,8 +20,10 @@ EMPTY = (
 )
 NOTE = (
     "Each answer rests on the trials that are named as its evidence; without evidence it is `not known`. A fault "
-    "does not need a package only where it was seen without that package. None of this counts in a verdict."
+    "does not need a package only where it was seen without that package. What flips it is asked of crashes alone: a "
+    "wrong answer may come and go by chance, with what lies beside a tensor. None of this counts in a verdict."
 )
+OTHER = {"caller": "library", "library": "caller"}  # of whom no rule speaks
 
 
 def attributed(results: Results) -> Shown:
@@ -54,7 +56,15 @@ def _row(members: list[tuple[Standing, tuple[Cell, ...]]]) -> tuple[str, ...]:
     standings = [standing for standing, _ in members]
     result, answers = standings[0].result, members[0][1]
     how = chip(result.outcome, f"{legend.sign(result.outcome, result.reason)} {plain(result.reason, 60)}")
-    return plain(result.trial.kernel), how, *answers, str(len(members)), ids(standings)
+    ended = stacked([how, *_where_seen([each.result.trial for each in standings])])
+    return plain(result.trial.kernel), ended, *answers, str(len(members)), ids(standings)
+
+
+def _where_seen(trials: list[Trial]) -> list[str]:
+    """The modes, and the case or how many cases."""
+    modes = sorted({plain(each.mode, 30) for each in trials})
+    cases = list(dict.fromkeys(plain(each.label, 300) for each in trials))
+    return [", ".join(modes), cases[0] if len(cases) == 1 else f"{len(cases)} cases"]
 
 
 def _answer(answer: Any, words: Any) -> Cell:
@@ -89,8 +99,10 @@ def _flips(answer: Mapping[str, Any]) -> str:
 
 
 def _who(answer: Mapping[str, Any]) -> str:
+    who = plain(answer.get("who", ""), 40)
     rules = "; ".join(plain(each, 200) for each in answer.get("rules", ()))
-    return f"{plain(answer.get('who', ''), 40)}: {rules}"
+    other = f"; {OTHER[who]}: {NOT_KNOWN}" if who in OTHER else ""
+    return f"{who}: {rules}{other}"
 
 
 def _value(value: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.results import Result, Standing
+from workbench.results import Outcome, Result, Standing
 from workbench.untrusted import objects, part, plain
 
 RANKS = ("core dump", "sanitizer", "error text", "blocking launch")  # who names a kernel, the surest first
@@ -60,6 +60,15 @@ def findings(result: Result) -> list[Touch]:
     ]
 
 
+def found_nothing(result: Result) -> str:
+    """`memcheck found nothing` of an answer that is wrong under it: no proof against the kernel; else empty."""
+    report = part(result.forensic, "sanitizer")
+    clean = isinstance(report, dict) and report.get("errors") == 0 and not report.get("blind")
+    if result.outcome != Outcome.WRONG or not clean or report.get("findings"):
+        return ""
+    return f"{plain(report.get('tool') or 'the sanitizer', 40)} found nothing"
+
+
 def _beside(finding: dict[str, Any]) -> str:
     """`1 byte after its end (of 259200 bytes)`; empty where the tool names no place, as of a race."""
     place, distance, size = (
@@ -85,6 +94,12 @@ def _bytes(count: int) -> str:
 def edge(result: Result) -> str:
     """Where the fence of this attempt stands, in words: after the end, or before the start."""
     return SIDES.get(str(part(result.forensic, "fence", "edge")), "beyond it")
+
+
+def unnarrowed(result: Result) -> str:
+    """What is known where no tensor is: a fence was run into, or the address was a wild one."""
+    ends = {"end": ", with fences at the ends", "start": ", with fences at the starts"}
+    return "an illegal address" + ends.get(str(part(result.forensic, "fence", "edge")), "")
 
 
 def only(result: Result) -> list[str]:

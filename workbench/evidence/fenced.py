@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from workbench.evidence.facts import Touch, ids, not_fenced, unreached
+from workbench.evidence.facts import Touch, found_nothing, ids, not_fenced, unreached
 from workbench.evidence.probe import Probe, probes
 from workbench.results import Outcome, Results, Standing, Trial
 from workbench.showing import legend
@@ -15,6 +15,7 @@ from workbench.untrusted import natural, objects, part, plain
 
 HOW = "`workbench run --mode fenced --mode fenced_start --mode sanitized ...` looks for accesses beyond a tensor."
 EMPTY = f"No fenced or sanitized trial is stored. {HOW}"
+IDLE = {Outcome.NOT_RUN, Outcome.NOT_BUILT, Outcome.UNSUPPORTED}
 NOTHING_TOUCHED = "No fenced or sanitized trial accessed memory outside its tensors."
 ALL_FENCED = "No tensor is stored that a fence could not be placed next to."
 LATENT = (
@@ -36,7 +37,15 @@ def fenced(results: Results) -> Tables:
         _of_kernel(kernel, list(members))
         for kernel, members in groupby(found, lambda each: each.trial.kernel)
     ]
-    return Tables([*kernels, _touches(found), _unfenced(found)])
+    return Tables([*kernels, *_never(results, found), _touches(found), _unfenced(found)])
+
+
+def _never(results: Results, found: list[Probe]) -> list[Shown]:
+    """Kernels that ran, and never in one of these modes: nothing is known of their accesses."""
+    ran = {each.trial.kernel for each in results if each.outcome not in IDLE}
+    looked_at = {each.trial.kernel for each in found if each.standing.outcome not in IDLE}
+    left_out = ", ".join(plain(name) for name in sorted(ran - looked_at, key=natural))
+    return [Shown("", (), (), f"Neither fenced nor sanitized so far: {left_out}.")] if left_out else []
 
 
 def _of_kernel(kernel: str, members: list[Probe]) -> Shown:
@@ -80,7 +89,8 @@ def _said(probe: Probe) -> Cell:
         left_out = len(not_fenced(result))
         but = [*unreached(result), *([f"{left_out} not fenced"] if left_out else [])]
         return chip(Outcome.OK, ", ".join(["O clean", *but]))
-    return chip(result.outcome, f"{legend.letters(probe.standing)} {plain(result.reason, 60)}")
+    ended = chip(result.outcome, f"{legend.letters(probe.standing)} {plain(result.reason, 60)}")
+    return stacked(filter(None, (ended, found_nothing(result))))
 
 
 def _touches(found: list[Probe]) -> Shown:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.evidence.facts import Fault, Touch, edge, fault, findings, not_fenced, only
+from workbench.evidence.facts import Fault, Touch, edge, fault, findings, not_fenced, only, unnarrowed
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Standing, Trial
 
 NARROWED = "narrowed"
@@ -46,7 +46,9 @@ class Probe:
         if not guilty and result.reason != "illegal_memory_access":
             return []
         kernel, by = (self.fault.kernel, self.fault.by) if self.fault else ("", "")
-        return [Touch(name, edge(result), "", kernel, by) for name in guilty or [""]]
+        if not guilty:
+            return [Touch("", unnarrowed(result), "", kernel, by)]
+        return [Touch(name, edge(result), "", kernel, by) for name in guilty]
 
     @property
     def latent(self) -> bool:

@@ -47,6 +47,8 @@ CAUSES = (
 )
 """Signs of a cause. Between lines the first in time counts; within one line the order here."""
 
+NOTED = tuple(each for each in CAUSES if each not in PYTHON)
+"""Of a mere note: a name that a library only notes as missing is one it can do without."""
 
 ELSEWHERE_CAUSED = {"oom", "oom_host", "missing_cubin", "driver_mismatch", "env_problem"}
 
@@ -78,7 +80,7 @@ def _cause(evidence: Evidence) -> Hit | None:
         return waited
     if noted and (not said or noted.where < said.where):
         return noted
-    return said or first(CAUSES, evidence, quiet=True)
+    return said or first(NOTED, evidence, quiet=True)
 
 
 def _growing(evidence: Evidence) -> Hit | None:

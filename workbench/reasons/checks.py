@@ -8,7 +8,7 @@ _ERROR = r"(?-i:\b(?:Value|Runtime|Assertion|Type)Error)"
 _ASSERTED = r"(?:\bassert\w*|check failed)\b"
 _SIZE = r"\b\w*(?:head|hidden|page|group|tile|block|expert|top_?k|dim)\w*"
 _PROPERTY = r"(?:contiguous|dtype|device|shape|strides?|ndim|\bdim\(|numel|aligned)\b"
-_STATUS = r".{0,200}(?:success|status|result|\berr\w*\b|cuda|nvrtc|\bnan\b|false\b)"
+_STATUS = r".{0,200}(?:success|status|result|\berr\w*\b|cuda|nvrtc|\bnan\b|false\b|nullptr|\bnull\b)"
 """An assertion about what another call returned says nothing of the arguments."""
 _COMPARED = r".{0,200}(?:[=!<>]=|\s[<>]\s|has_value\(|\bis_\w+\()"
 

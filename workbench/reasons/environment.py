@@ -41,6 +41,11 @@ def _versions_differ(evidence: Evidence, found: re.Match[str], where: int) -> st
     return "env_problem" if unbuilt else "version_skew"
 
 
+def _declared(evidence: Evidence, found: re.Match[str], where: int) -> str | None:
+    """An installer's note of a clash: the finding of a check, and no cause of what a kernel did later."""
+    return "version_skew" if evidence.kind == "env" else None
+
+
 PACKAGES = (
     sign(
         _versions_differ,
@@ -55,6 +60,10 @@ PACKAGES = (
         "is incompatible with .{0,40}version",
         r"(?:Error|Conflict)\b.{0,120}(?:requires|needs) \w[\w-]{1,40} ?(?:>=|==|<|~=)",
         "unsupported (?:torch|triton|python) version",
+    ),
+    sign(
+        _declared,
+        r"requires \S.{0,120}, but you(?:'ll)? have .{1,120} which is incompatible",
     ),
 )
 

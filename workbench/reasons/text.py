@@ -33,10 +33,18 @@ _NOISE = re.compile(
 _ADVICE = re.compile(r"^\s*possible solutions?\s*:", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s")
 _CONDITIONAL = re.compile(
-    r"\bIf [^.;]{1,160}?,? (?:consider|try|please|set|use|check|reduce|increase)\b[^.;]{0,160}"
+    r"\b[Ii]f [^.;]{1,160}?,? (?:consider|try|please|set|use|check|reduce|increase|re-?run)\b[^.;]{0,160}"
 )
 """Advice for something that may happen is no report that it did."""
+_DENIED = re.compile(
+    r"\b(?:no|not an?|0|without(?: an?| any)?) (?:CUDA )?"
+    r"(?:illegal (?:memory access|instruction)|misaligned address|out of memory)(?:e?s)?\b",
+    re.IGNORECASE,
+)
+"""Nor is a fault that is denied."""
 _IGNORED = re.compile(r"Exception ignored (?:in|on)\b")
+_FRAME = re.compile(r"^\s*File \".{1,400}\", line \d+")
+_COMMENT = re.compile(r"\s+#\s.*$")
 _TRACE = re.compile(r"^\s*(?:Traceback|File \"|~|\^)|^\s{2,}\S")
 _QUIET = re.compile(r"\b(?:DEBUG|INFO|WARN|WARNING)\b|Warning:|^[IW]\d{4} |\[W\]|^\[Autotuner\]")
 _LOUD = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
@@ -97,7 +105,8 @@ def _speaking(raw: str, start: int, end: int) -> Iterable[str]:
 
 
 def _clean(line: str) -> str:
-    return _CONDITIONAL.sub("", _CONTROL.sub("", shortened(line, LONGEST))).rstrip()
+    said = _CONTROL.sub("", shortened(line, LONGEST))
+    return _DENIED.sub("", _CONDITIONAL.sub("", said)).rstrip()
 
 
 def shortened(line: str, most: int) -> str:
@@ -108,9 +117,12 @@ def shortened(line: str, most: int) -> str:
 def _without_noise(lines: list[str]) -> list[str]:
     kept: list[str] = []
     skipping: re.Pattern[str] | None = None
-    in_tail = False
+    in_tail = in_frame = False
     for line in lines:
         said = bare(line)
+        if in_frame and said[:1] == " ":
+            line = _COMMENT.sub("", line)  # of the source, which a frame quotes
+        in_frame = bool(_FRAME.search(said))
         if in_tail or (skipping and skipping.search(said)):
             in_tail = in_tail and bool(_TRACE.search(said))
             continue
