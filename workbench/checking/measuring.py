@@ -126,23 +126,24 @@ def verify(asked: Asked, verdict: Verdict) -> list[Summary]:
     found = {question(pair.trial): _processes(pair, asked) for pair in todo}
     runs = [({one}, count) for one, count in found.items() if one not in uncalled]
     runs += [(uncalled, FAULTS_AGAIN)] if uncalled else []
-    return [
-        measure(asked, some, purpose=VERIFIED, reruns=False, generations=count)
-        for wanted, count in runs
-        if (some := _planned(asked, wanted))
-    ]
+    return _again(asked, runs)
 
 
 def verify_together(asked: Asked, verdict: Verdict) -> list[Summary]:
     """What only all trials of a family together show, once more: all that carry it, each as often as it was found."""
-    todo: dict[int, set[Question]] = {}
+    wanted: dict[int, set[Question]] = {}
     for slower in verdict.slower_together:
         for pair in slower.pairs if slower.again is None else ():
             assert pair.change
-            todo.setdefault(min(pair.change.processes), set()).add(question(pair.trial))
+            wanted.setdefault(min(pair.change.processes), set()).add(question(pair.trial))
+    return _again(asked, [(some, count) for count, some in wanted.items()])
+
+
+def _again(asked: Asked, runs: Sequence[tuple[set[Question], int]]) -> list[Summary]:
+    """Each run has the trials that are to be in it, as far as a device here can run them, and its processes a side."""
     return [
         measure(asked, some, purpose=VERIFIED, reruns=False, generations=count)
-        for count, wanted in todo.items()
+        for wanted, count in runs
         if (some := _planned(asked, wanted))
     ]
 

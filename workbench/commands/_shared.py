@@ -12,7 +12,15 @@ FINE, FOUND, UNUSABLE, TOO_LITTLE = 0, 1, 2, 3
 
 def aside(text: str) -> None:
     """Says it on stderr, so that stdout holds the answer alone."""
-    print(f"workbench: {text}", file=sys.stderr)
+    from workbench.untrusted import MESSAGE, lines
+
+    print(f"workbench: {lines(text, 4 * MESSAGE)}", file=sys.stderr)
+
+
+def say_unread(problems: Sequence[str]) -> None:
+    """What of stored results could not be read."""
+    for problem in problems:
+        aside(f"not used: {problem!r}")
 
 
 def stack_options(add: Any) -> None:

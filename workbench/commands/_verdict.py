@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,12 +66,6 @@ def alias(text: str) -> list[str]:
         return [environments.parse(text).name]
     except ValueError:
         return []
-
-
-def say_unread(results: Any) -> None:
-    """What of the stored results could not be read."""
-    for problem in results.problems:
-        print(f"workbench: not used: {problem!r}", file=sys.stderr)
 
 
 def show(found: Any, options: argparse.Namespace, more: Sequence[Any] = (), **facts: Any) -> int:

@@ -2,14 +2,13 @@
 
 import argparse
 import json
-import sys
 import traceback
 from functools import partial
 from typing import Any
 
 from workbench.commands import _bisected
 from workbench.commands import run as run_command
-from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, UNUSABLE
+from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, UNUSABLE, aside
 
 USAGE = (
     "workbench bisect --kernel K --case C [--mode M] --good E1 --bad E2 [--over releases|lock] [--until WHAT]\n"
@@ -90,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _step(options) if options.step else _bisect(options)
     except KeyboardInterrupt:
-        _aside("interrupted; run the same command again to go on")
+        aside("interrupted; run the same command again to go on")
         return ABORT if options.step else TOO_LITTLE
 
 
@@ -119,7 +118,7 @@ def _step(options: argparse.Namespace) -> int:
     try:
         found = probe(*_bisected.step(options))
     except (ValueError, OSError) as problem:
-        _aside(str(problem))
+        aside(str(problem))
         return ABORT
     except Exception:
         traceback.print_exc()
@@ -153,8 +152,4 @@ def _show(asked: Any, found: Any, options: argparse.Namespace) -> int:
 
 
 def _say(probe: Any) -> None:
-    _aside(f"{probe.answer}: {probe.environment}: {probe.why}")
-
-
-def _aside(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)
+    aside(f"{probe.answer}: {probe.environment}: {probe.why}")

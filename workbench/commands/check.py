@@ -1,7 +1,6 @@
 """Check a candidate against a baseline: read both, measure what is missing, run regressions again, say the verdict."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from workbench.commands import _check_plan, _verdict
 from workbench.commands import run as run_command
-from workbench.commands._shared import TOO_LITTLE, folder, load_results
+from workbench.commands._shared import TOO_LITTLE, aside, folder, load_results, say_unread
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _check(options)
     except KeyboardInterrupt:
-        _aside("interrupted; run the same command again to go on")
+        aside("interrupted; run the same command again to go on")
         return TOO_LITTLE
 
 
@@ -79,7 +78,7 @@ def _check(options: argparse.Namespace) -> int:
 
     asked, kernels = _asked(options)
     if options.plan_only:
-        _check_plan.exist(asked, _aside)
+        _check_plan.exist(asked, aside)
         return _check_plan.show(asked, checking.stored(asked, _stored(options)), options)
     if options.site:  # now, and not after minutes of measuring
         folder(options.notebooks, "--notebooks")
@@ -96,7 +95,7 @@ def _check(options: argparse.Namespace) -> int:
     checking.verify(asked, judged())
     checking.verify_together(asked, judged())
     found = judged()
-    _verdict.say_unread(found.results)
+    say_unread(found.results.problems)
     code = _verdict.show(found, options, reading.parts(), reading=reading.facts())
     if options.site:
         _pages(found, options)
@@ -182,7 +181,7 @@ def _read(asked: Any, apis: Sequence[str]) -> tuple[Any, Any]:
     for each in (asked.baseline, asked.candidate):
         try:
             built[each.name] = environments.build(
-                each, folder=asked.options.environments_folder, wheels=asked.options.wheels, progress=_aside
+                each, folder=asked.options.environments_folder, wheels=asked.options.wheels, progress=aside
             )
         except environments.BuildError as problem:
             unread.append(f"{each.name} cannot be built: {problem}.")
@@ -204,8 +203,4 @@ def _pages(found: Any, options: argparse.Namespace) -> None:
         "results": folders, "baseline": found.baseline, "candidate": found.candidate, "current": found.current,
         "policy": str(Path(options.policy).resolve()) if options.policy else "",
     }  # fmt: skip
-    _aside(str(report.render_all(Path(options.notebooks), Path(options.site), parameters)))
-
-
-def _aside(text: str) -> None:
-    print(f"workbench: {text}", file=sys.stderr)
+    aside(str(report.render_all(Path(options.notebooks), Path(options.site), parameters)))

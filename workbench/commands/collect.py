@@ -2,11 +2,10 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND
+from workbench.commands._shared import FINE, FOUND, say_unread
 from workbench.commands._submission import chosen, exit_code, facts, text
 
 EXAMPLES = """examples:
@@ -50,8 +49,7 @@ def _merge(options: argparse.Namespace) -> int:
 
     into = Path(options.into or options.results)
     merged = cluster.merge([Path(folder) for folder in options.folders], into)
-    for problem in merged.problems:
-        print(f"workbench: not used: {problem!r}", file=sys.stderr)
+    say_unread(merged.problems)
     print(json.dumps(vars(merged), indent=1) if options.json else _says(merged, into))
     return FOUND if merged.conflicts or merged.refused else FINE
 

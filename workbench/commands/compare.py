@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.commands import _verdict
-from workbench.commands._shared import load_results
+from workbench.commands._shared import load_results, say_unread
 
 EXAMPLES = f"""examples:
   workbench compare --baseline sglang==0.5.11 --candidate sglang==0.5.12
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
     policy = _verdict.policy_of(options)
     every = load_results(options.results or _verdict.default_folders())
-    _verdict.say_unread(every)
+    say_unread(every.problems)
     check_modes(options.mode, {result.trial.mode for result in every})
     baseline, candidate = (
         verdict.named(every, text, *_verdict.alias(text)) for text in (options.baseline, options.candidate)

@@ -3,7 +3,6 @@
 import argparse
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, folder, stack_options
+from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, aside, folder, stack_options
 
 EXAMPLES = """examples:
   workbench prebuild --environment flashinfer==0.6.8.post1 --kernel fp4_quantize --arch 9.0a --output modules/
@@ -100,7 +99,7 @@ def _all(options: argparse.Namespace) -> Iterator[Any]:
     toolkit = prebuilding.find(options.nvcc)
     kernels, wheels = command._kernels(options), folder(options.wheels, "--wheels")
     for environment in command._environments(options):
-        built = environments.build(environment, wheels=wheels, progress=_aside)
+        built = environments.build(environment, wheels=wheels, progress=aside)
         if "flashinfer-python" not in built.packages:
             raise ValueError(f"{environment.name} has no FlashInfer")
         for kernel in kernels:
@@ -124,7 +123,7 @@ def made(
     _say_without(kernel.name, asked.without)
     for recipe in asked.recipes:
         if most_objects is not None and len(recipe.objects) > most_objects:
-            _aside(f"{recipe.name} is left out: its {len(recipe.objects)} objects take hours")
+            aside(f"{recipe.name} is left out: its {len(recipe.objects)} objects take hours")
         else:
             yield _one(recipe, built, toolkit, workspace, options)
 
@@ -139,16 +138,16 @@ def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argpar
     wheels, told = folder(options.wheels, "--wheels"), Telling(recipe.name, quiet=options.json)
     if options.dry_run:
         return prebuilding.planned(recipe, built, trim)
-    headers = Headers(workspace, toolkit, built.python, wheels, _aside)
+    headers = Headers(workspace, toolkit, built.python, wheels, aside)
     place = f"{built.packages['flashinfer-python']}-{options.arch}-{recipe.name}"[:200]
     try:
-        with alone(workspace, place, _aside):
+        with alone(workspace, place, aside):
             return prebuilding.make(
                 recipe, built, toolkit, headers, arch=options.arch, trim=trim,
                 output=workspace.parent, at_once=prebuilding.jobs(options.jobs), told=told,
             )  # fmt: skip
     except KeyboardInterrupt:
-        _aside(f"stopped in {recipe.name}: what is made is kept, and the same command goes on from there")
+        aside(f"stopped in {recipe.name}: what is made is kept, and the same command goes on from there")
         raise
     finally:
         told.close()
@@ -168,10 +167,4 @@ def line(made: Any) -> str:
 
 def _say_without(kernel: str, without: list[Any]) -> None:
     for why, count in Counter(each.why for each in without).items():
-        _aside(f"{count} cases of {kernel} need no module: {why}")
-
-
-def _aside(text: str) -> None:
-    from workbench.untrusted import MESSAGE, plain
-
-    print(f"workbench: {plain(text, MESSAGE)}", file=sys.stderr)
+        aside(f"{count} cases of {kernel} need no module: {why}")

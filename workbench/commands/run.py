@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import _plan
-from workbench.commands._shared import FINE, TOO_LITTLE, exit_code, folder, stack_options
+from workbench.commands._shared import FINE, TOO_LITTLE, aside, exit_code, folder, stack_options
 
 USAGE = "workbench run [--kernel NAME] --environment 'SPEC' [--environment 'SPEC'] [OPTION ...]"
 EXAMPLES = """examples:
@@ -162,7 +162,7 @@ def run(options: argparse.Namespace) -> int:
     if not planned:
         raise ValueError(f"nothing to run: {_eager_alone(left_out)}")
     if left_out:
-        print(f"workbench: left out: {_eager_alone(left_out)}", file=sys.stderr)
+        aside(f"left out: {_eager_alone(left_out)}")
     if options.dry_run:
         return _show_plan(planned, options.json)
     summary = runner.run(planned, gpu, made)
@@ -184,7 +184,7 @@ def _of_bundle(options: argparse.Namespace) -> argparse.Namespace:
     bundling.use(bundle)
     here = ".".join(map(str, sys.version_info[:2]))
     if bundle.python != here and not options.python:
-        print(f"workbench: the bundle is for Python {bundle.python}, and this is {here}", file=sys.stderr)
+        aside(f"the bundle is for Python {bundle.python}, and this is {here}")
     defaults = defaults_of_run()
     for name, value in bundle.plan.items():
         _plan.check(name, value, defaults)

@@ -2,12 +2,11 @@
 
 import argparse
 import json
-import sys
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from workbench.commands._shared import exit_code, filters, load_results
+from workbench.commands._shared import exit_code, filters, load_results, say_unread
 
 COLUMNS = ("environment", "gpu", "mode")
 EXAMPLES = """examples:
@@ -60,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         print(_text(results, options))
-    for problem in results.problems:
-        print(f"workbench: not used: {problem!r}", file=sys.stderr)
+    say_unread(results.problems)
     standings = results.trials().values()
     outcomes = Counter(str(standing.outcome) for standing in standings)
     return exit_code(outcomes, sum(standing.against for standing in standings))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE
+from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, aside
 
 USAGE = "workbench submit --cluster slurm|local (--plan FILE | options of `workbench run`) [--families SM [SM ...]]"
 EXAMPLES = """examples:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _show(submission, places, options.json)
     cpu = cpu_place(options.constraint_map)
-    said = _aside if options.json else print
+    said = aside if options.json else print
     cluster.submit(submission, places, cpu, index=options.gpu, requeue=not options.no_requeue, say=said)
     if options.wait:
         return _wait(submission, options.json)
@@ -148,9 +148,3 @@ def _wait(submission: Any, as_json: bool) -> int:
     rows = facts(submission, states)
     print(json.dumps(rows, indent=1) if as_json else text(submission, rows))
     return exit_code(rows)
-
-
-def _aside(line: str) -> None:
-    import sys
-
-    print(f"workbench: {line}", file=sys.stderr)

@@ -14,11 +14,8 @@ if TYPE_CHECKING:
 HEAVY = {"torch", "torchvision", "torchaudio", "triton", "numpy", "nccl4py", "jax", "jaxlib", "tileiras"}
 HEAVY_STARTS = ("nvidia-", "cuda-", "cupy-", "nccl-", "flashinfer-")
 SMALL = {"nvidia-ml-py"}
-CUDA_PYTHON = {
-    "cuda-python",
-    "cuda-bindings",
-    "cuda-pathfinder",
-}  # small: nvidia-cutlass-dsl does not import without
+CUDA_PYTHON = {"cuda-python", "cuda-bindings", "cuda-pathfinder"}
+"""Small, though their names are those of heavy ones: nvidia-cutlass-dsl cannot be imported without them."""
 
 
 def heavy(name: str) -> bool:

@@ -16,9 +16,8 @@ ROWS = ((400, 400), (400, 60), (200, 15), (60, 0), (20, 0), (5, 0))
 """How many rows of an open and of a folded table, the most first; a folded one without rows is left out."""
 REST = "The rest is left out: it was too long for a comment."
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
-APARTED = re.compile(
-    r"(@|#|://|www\.|\bGH-)", re.IGNORECASE
-)  # would mention somebody, refer to a thread, or make a link
+APARTED = re.compile(r"(@|#|://|www\.|\bGH-)", re.IGNORECASE)
+"""Would mention somebody, refer to a thread, or make a link."""
 APART = "\u200b"  # no width: what comes before it is not read together with what comes after
 
 
