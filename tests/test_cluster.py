@@ -20,7 +20,7 @@ from test_prebuilding import fake_flashinfer, fake_nvcc, ninja
 from workbench import cli, cluster, environments, gpus, planning, prebuilt
 from workbench.cluster import local, node, places, preparing, slurm, standing
 from workbench.cluster.keeping import kept
-from workbench.cluster.submission import missing, new_id, read, write
+from workbench.cluster.submission import missing, new_id, open_submission, read, write
 from workbench.commands import run as run_command
 from workbench.results import Outcome, Result, Trial
 from workbench.store import MOST_PROBLEMS, load, save
@@ -552,3 +552,10 @@ def is_worker(process):
     with contextlib.suppress(psutil.Error):
         return "start.py" in " ".join(process.cmdline())
     return False
+
+
+def test_a_torn_submission_is_named(tmp_path):
+    file = tmp_path / "submission.json"
+    file.write_text('{"blocks": [')
+    with pytest.raises(ValueError, match=r"submission\.json is torn"):
+        open_submission(file)

@@ -163,6 +163,18 @@ def test_a_call_is_followed_as_far_as_it_goes(
     assert ended[2] in facts["message"]
 
 
+def test_a_package_that_is_needed_is_told_before_anything_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from workbench.worker import trial
+
+    monkeypatch.setattr(trial, "load", lambda file: kernel_that(NEEDS={"no_such": "no-such"}))
+    monkeypatch.setattr(trial.compiled, "run", lambda *_: pytest.fail("compiled"))
+    command = dict(kernel_file="", mode="compiled", device="cuda", sm="9.0", case={})
+    with pytest.raises(trial.Stopped, match="no-such"):
+        trial.run(command, lambda name: None, lambda **facts: None)
+
+
 def test_only_flashinfers_kernels_are_modules(planned: planning.Planned) -> None:
     triton = planning.plan(
         [planning.built_in("mxfp4_swiglu")], [ENVIRONMENT], ["compiled"], gpus.given("90")

@@ -6,6 +6,7 @@ from workbench import gpus
 from workbench.worker import compiled, pretence, triton_driver
 
 torch = pytest.importorskip("torch")
+numpy = pytest.importorskip("numpy")
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,10 @@ def test_tensors_say_they_are_on_the_gpu_and_those_made_from_values_have_them() 
         assert order.tolist() == [1, 2, 0] and order.is_cuda
         assert big[order].shape == (3, 2**20)
         assert big.cuda() is big and torch.zeros(2).cuda().is_cuda
+        assert (
+            torch.zeros(2, device=torch.device("cuda")).is_cuda and torch.zeros(2).to(chosen.device).is_cuda
+        )
+        assert torch.as_tensor(numpy.arange(4), device="cuda").tolist() == [0, 1, 2, 3]
         assert torch.zeros(2).device == torch.device("cpu")
     assert torch.zeros(2).device == torch.device("cpu")
 

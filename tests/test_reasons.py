@@ -191,6 +191,8 @@ def test_what_the_expert_layers_refuse_is_the_gpu(text: str) -> None:
         ),
         ("wrong_numbers", "INFO 0 illegal memory accesses\nAssertionError: Tensor-likes are not close!", 1),
         ("misaligned_address", "not an illegal memory access, but CUDA error: misaligned address", 1),
+        ("oom", "RuntimeError: rank 0 CUDA out of memory", 1),
+        ("illegal_memory_access", "CUDA error on device 0 illegal memory access was encountered", 1),
         (
             "unknown",
             '  File "a.py", line 5, in run\n    raise Boom(x)  # CUDA out of memory is elsewhere\nBoom: no',

@@ -219,9 +219,11 @@ def test_killed_at_random_moments_and_resumed_it_gives_the_same_matrix(tmp_path)
 def test_ctrl_c_saves_and_stops(tmp_path):
     process = start(tmp_path / "r")
     while not any(word == "ok" for word in squares(tmp_path / "r").values()):
+        assert process.poll() is None
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 3
     assert "run the same command again" in output
+    assert any(word == "ok" for word in squares(tmp_path / "r").values())
     assert not strangers()

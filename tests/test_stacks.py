@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from example_results import one
@@ -218,6 +219,13 @@ def test_cuda_python_is_what_the_host_calls_cuda_bindings(owner, requirement, th
     from packaging.requirements import Requirement
 
     assert dependencies._of_cuda_python(owner, Requirement(requirement), there) is wanted
+
+
+def test_cuda_python_is_not_lacking_where_cuda_bindings_are(monkeypatch, tmp_path):
+    declared = SimpleNamespace(requires=["cuda-python>=12.8", "cuda-tile"])
+    monkeypatch.setattr(dependencies, "installed", lambda site: {"nvidia-cutlass-dsl": declared})
+    assert set(dependencies.lacks(tmp_path, {"cuda-bindings"}, "3.12.1")) == {"cuda-tile"}
+    assert set(dependencies.lacks(tmp_path, {"cuda-tile"}, "3.12.1")) == {"cuda-python"}
 
 
 def test_offline_pins_come_from_a_wheel_too(make, wheels):

@@ -562,7 +562,7 @@ def test_trials_that_fail_alike_are_one_row():
     assert found.count("newly crashed") == 1 and "7 trials alike" in found
 
 
-HOSTILE = "@someone #12 |x| `y` <img src=x> [a](http://b) www.example \x1b[31m\n## no **bold**"
+HOSTILE = "@someone #12 GH-12 |x| `y` <img src=x> [a](http://b) www.example \x1b[31m\n## no **bold**"
 
 
 def test_a_comment_mentions_nobody_and_keeps_its_tables():

@@ -86,7 +86,8 @@ def files(folder: Path, problems: list[str] | None = None) -> list[Path]:
 
     def lost(problem: OSError) -> None:
         if problems is not None and problem.errno != errno.ENOENT:
-            problems.append(f"{os.path.relpath(problem.filename, folder)}: {problem.strerror}")
+            place = os.path.relpath(problem.filename, folder)
+            problems.append(f"{folder if place == '.' else place}: {problem.strerror}")
 
     found = (
         Path(place, name)

@@ -17,7 +17,14 @@ def ask(built: Built, sms: list[int]) -> dict[str, Any]:
     """Function -> what the environment answers."""
     request = {"asked": {name: ways for name, (_, ways) in ASKED.items()}, "sms": sms}
     variables = {**built.variables, "FLASHINFER_NO_DOWNLOAD": "1"}
-    return ask_interpreter(built.python, PROBE, json.dumps(request), limit_s=LIMIT_S, variables=variables)
+    return ask_interpreter(
+        built.python,
+        PROBE,
+        json.dumps(request),
+        limit_s=LIMIT_S,
+        variables=variables,
+        who=built.environment.name,
+    )
 
 
 def read(folder: Path, functions: list[str], sms: list[int]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.results import Trial
 from workbench.store import load
-from workbench.strict_json import read_json
+from workbench.strict_json import json_in
 
 from .blocks import Block
 
@@ -90,7 +90,7 @@ def new_id() -> str:
 
 def open_submission(file: Path) -> Submission:
     """Raises ValueError where the file is none, OSError."""
-    facts = read_json(file.read_bytes())
+    facts = json_in(file)
     try:
         facts["blocks"] = [Block(**each) for each in facts["blocks"]]
         return Submission(**{**facts, "results": file.parents[2]})  # a folder may have been moved

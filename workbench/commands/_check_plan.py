@@ -64,7 +64,7 @@ def _text(plan: dict[str, Any]) -> str:
         "again           what is too close to call, with up to three times the processes"
         if plan["open"]
         else "",
-        "again           each regression, alone, before it is called one",
+        "again           each regression, alone if it came to a call, before it is called one",
         "again           all trials that are slower only together, before that is called a regression",
         f"then            the verdict{', and pages in ' + plan['site'] if plan['site'] else ''}",
     ]

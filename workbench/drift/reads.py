@@ -121,9 +121,9 @@ class Reads:
         texts = [
             each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
         ]
-        held_and_name = len(node.args) >= 2 and not isinstance(node.args[0], ast.Constant)
-        if called in ATTRIBUTES and held_and_name and texts:
-            yield from self._attribute(module, use, called, texts[0])
+        name = getattr(node.args[1], "value", None) if len(node.args) >= 2 else None
+        if called in ATTRIBUTES and isinstance(name, str) and not isinstance(node.args[0], ast.Constant):
+            yield from self._attribute(module, use, called, name)
         elif called in DOTTED and texts and self.old.has(texts[0]):
             verb = "imports" if called == "import_module" else "patches"
             yield from self._gone(module, node, texts[0].replace(":", "."), verb, use.place)

@@ -11,9 +11,10 @@ from .installer import BuildError, redact
 
 
 def ask(
-    python: Path, script: Path, *words: str, limit_s: float, variables: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """The answer to `words`; `variables` come on top of this process's own. Raises BuildError."""
+    python: Path, script: Path, *words: str, limit_s: float, variables: Mapping[str, str] | None = None,
+    who: str = "the interpreter",
+) -> dict[str, Any]:  # fmt: skip
+    """The answer to `words`; `variables` come on top of this process's own. Raises BuildError, which names `who`."""
     try:
         done = subprocess.run(
             [python, "-I", script, *words],
@@ -25,10 +26,10 @@ def ask(
         )
         return dict(json.loads(done.stdout.decode("utf-8", "replace").strip().rpartition("\n")[2]))
     except OSError as error:
-        raise BuildError(f"the interpreter cannot be started: {error.strerror}") from error
+        raise BuildError(f"{who} cannot be started: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise BuildError(f"the interpreter gave no answer in {limit_s:g} s") from error
+        raise BuildError(f"{who} gave no answer in {limit_s:g} s") from error
     except (ValueError, TypeError):
         log = redact(done.stderr.decode("utf-8", "replace"))
         last = (log.strip().splitlines() or ["it said nothing"])[-1][:400]
-        raise BuildError(f"the interpreter gave no answer: {last}", log) from None
+        raise BuildError(f"{who} gave no answer: {last}", log) from None

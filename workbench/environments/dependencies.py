@@ -65,7 +65,7 @@ def lacks(site: Path, there: Collection[str], python: str) -> dict[str, str]:
         for owner, distribution in installed(site).items()
         for each in _declared(distribution.requires or [], python)
     )
-    return {name: said for name, said in declared if name not in there}
+    return {name: said for name, said in declared if not {name, _there_as(name)}.intersection(there)}
 
 
 def without(lacks: dict[str, str], wheels: Path | None) -> str:
@@ -76,12 +76,17 @@ def without(lacks: dict[str, str], wheels: Path | None) -> str:
 
 
 def _of_cuda_python(owner: str, requirement: "Requirement", host: dict[str, str]) -> bool:
-    """Whether a package of NVIDIA's wants one of these that the host has not: cuda-python is cuda-bindings there."""
+    """Whether a package of NVIDIA's wants one of these that the host has not."""
     from packaging.utils import canonicalize_name
 
     name = canonicalize_name(requirement.name)
-    there = host.get("cuda-bindings" if name == "cuda-python" else name)
+    there = host.get(_there_as(name))
     return name in CUDA_PYTHON and owner.startswith(("nvidia-", "cuda-")) and not _fits(requirement, there)
+
+
+def _there_as(name: str) -> str:
+    """The package that says whether it is there: cuda-python has no files of its own."""
+    return "cuda-bindings" if name == "cuda-python" else name
 
 
 def installed(site: Path) -> "dict[str, Distribution]":

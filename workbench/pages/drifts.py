@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.showing.tables import block, table, text_table
-from workbench.strict_json import read_json
+from workbench.strict_json import json_in
 from workbench.untrusted import MESSAGE, escaped, plain
 
 Row = dict[str, Any]
@@ -63,7 +63,7 @@ class Drift:
     def changes(self) -> list[Row]:
         """Empty where none is stored; `nothing` says so. Raises ValueError for a file that is no drift."""
         file = file_of(self.folder, self.before, self.after)
-        found = read_json(file.read_bytes()) if file.is_file() else []
+        found = json_in(file) if file.is_file() else []
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             raise ValueError(f"{file.name} is no list of changes; workbench drift --save writes one")
         return found

@@ -81,8 +81,9 @@ def ask(built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Pat
     }  # fmt: skip
     variables = {**built.variables, **said}
     answer = ask_interpreter(
-        built.python, START, "modules", json.dumps(request), limit_s=LIMIT_S, variables=variables
-    )
+        built.python, START, "modules", json.dumps(request), limit_s=LIMIT_S, variables=variables,
+        who=f"{built.environment.name}, asked for the modules of {kernel.name},",
+    )  # fmt: skip
     recipes = [read(each["name"], Path(each["ninja"])) for each in answer["modules"]]
     return Asked(recipes, [Without(**each) for each in answer["without"]])
 

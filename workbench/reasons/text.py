@@ -37,8 +37,9 @@ _CONDITIONAL = re.compile(
 )
 """Advice for something that may happen is no report that it did."""
 _DENIED = re.compile(
-    r"\b(?:no|not an?|0|without(?: an?| any)?) (?:CUDA )?"
-    r"(?:illegal (?:memory access|instruction)|misaligned address|out of memory)(?:e?s)?\b",
+    r"\b(?:no|not an?|without(?: an?| any)?) (?:CUDA )?"
+    r"(?:illegal (?:memory access|instruction)|misaligned address|out of memory)(?:e?s)?\b"
+    r"|\b0 (?:CUDA )?(?:illegal (?:memory accesses|instructions)|misaligned addresses)\b",  # not: rank 0 out of memory
     re.IGNORECASE,
 )
 """Nor is a fault that is denied."""

@@ -34,7 +34,9 @@ class Tensors:
 
     def named(self, value):
         """Whether it is the name of the GPU."""
-        return (isinstance(value, str) and value.startswith("cuda")) or value == self.cuda
+        if isinstance(value, self.torch.device):
+            return value.type == "cuda"
+        return isinstance(value, str) and value.startswith("cuda")
 
     def call(self, function, args, kwargs):
         """As it is, where nothing of it is on the GPU; else where the values are, or without any."""

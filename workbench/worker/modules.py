@@ -87,14 +87,16 @@ def _ended(problem, card):
         why = "its kernels are fetched from the vendor's server, not compiled; followed as far as that"
         return _stopped("missing_cubin", f"{why}: {serve.words(problem)}")
     if DRIVER.search(f"{type(problem).__name__} {serve.words(problem)}"):
-        return _stopped("not_run", f"followed as far as the driver, which is not here: {first_line(problem)}")
+        return _stopped(
+            "not_run", f"followed as far as the driver, which is not here: {_first_line(problem)}"
+        )
     if why := compiled.doubtful(problem, card):
         return _stopped("not_run", f"the stand-in for the GPU may be the cause: {why}")
     return {"exception": serve.exception(problem)}
 
 
-def first_line(problem):
-    return next(iter(serve.words(problem).split("\n")), "").strip()
+def _first_line(problem):
+    return serve.words(problem).partition("\n")[0].strip()
 
 
 def _stopped(reason, message):

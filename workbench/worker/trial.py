@@ -58,10 +58,10 @@ def run(command, stage, tell):
         stage("done")
         return
     kernel = load(command["kernel_file"])
+    equipped(kernel)
     if command["mode"] == "compiled":
         compiled.run(command, kernel, stage, tell, Stopped)
         return
-    equipped(kernel)
     function = find.api(kernel, stage, tell)
     builds.announce(stage, tell, command, Stopped)
     if command["device"] is None:

@@ -75,3 +75,4 @@ def wrapped(x, s, register):
     op(x, s, 16, False, True, False, True)  # forth unknown # back unknown
     register(fp4_quantize)  # forth unknown # back unknown
     getattr(flashinfer, x)  # forth unknown # back unknown
+    getattr(flashinfer, x, "no name")  # forth unknown # back unknown
