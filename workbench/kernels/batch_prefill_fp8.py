@@ -5,6 +5,9 @@ plans once, on the host, in `prepare`; what is timed is its run. Scales that are
 and keys into the softmax's, and the answer is multiplied by that of the values once more. Scales of heads go by
 place, and into the kernel.
 
+The case with a window is there because the sources of releases before 0.6.15 never take some of the keys that they
+load then, and wait for ever.
+
 TOLERANCE and what it misses: as in trtllm_prefill_fp8.py. Hopper adds products of e4m3 with fewer bits than float32
 has; that was not simulated.
 Source: flashinfer/prefill.py, include/flashinfer/attention/hopper/quantization.

@@ -1,7 +1,7 @@
 """trtllm_fmha_v2_prefill with query, keys and values in e4m3, on the cases of trtllm_prefill_fp8.py: for SM90.
 
-FlashInfer refuses it for SM120. From 0.6.11 on it warns of kernels that hang on SM90, and calls them all the same.
-Its module is one of its own, of as many sources as that of fmha_v2_prefill.py.
+FlashInfer refuses it for SM120. Some releases (0.6.11.post1, 0.6.14; not 0.6.8.post1, 0.6.15) warn of kernels that
+hang on SM90, and call them all the same. The module is one of its own, of 134 sources for SM90.
 
 TOLERANCE and what it misses: as in trtllm_prefill_fp8.py.
 Source: flashinfer/prefill.py, csrc/fmha_v2.
