@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench import kernels
+from workbench import kernels, planning
 
 NAMES = kernels.names()
 
@@ -65,3 +65,33 @@ def test_only_the_standard_library_is_imported_at_the_top(path):
             assert {alias.name.split(".")[0] for alias in node.names} <= set(sys.stdlib_module_names)
         if isinstance(node, ast.ImportFrom) and not node.level:
             assert (node.module or "").split(".")[0] in sys.stdlib_module_names
+
+
+def test_the_hash_follows_what_a_kernel_is_made_of(tmp_path):
+    texts = {
+        "one": "from . import _shared, two\n",
+        "two": "from .three import cases\n",
+        "three": "cases = 3\n",
+        "other": "from . import _shared\n",
+        "_shared": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def changed(by):
+        before = {name: planning.hash_of(tmp_path / f"{name}.py") for name in texts if name != "_shared"}
+        (tmp_path / f"{by}.py").write_text(texts[by] + "# changed\n")
+        return {name for name, hash in before.items() if planning.hash_of(tmp_path / f"{name}.py") != hash}
+
+    assert changed("three") == {"one", "two", "three"}
+    assert changed("two") == {"one", "two"}
+    assert changed("other") == {"other"}
+    assert changed("_shared") == {"one", "two", "three", "other"}
+
+
+def test_kernels_that_import_each_other_have_a_hash(tmp_path):
+    for name, other in (("one", "two"), ("two", "one")):
+        (tmp_path / f"{name}.py").write_text(f"from . import (\n    {other},\n)\n")
+    before = planning.hash_of(tmp_path / "one.py")
+    (tmp_path / "two.py").write_text("")
+    assert planning.hash_of(tmp_path / "one.py") != before

@@ -22,6 +22,7 @@ CASES = [  # kernel, case, rows of the answer that a part of 5 has
     ("trtllm_attention", dict(DECODE, q_len=3, window=7), 15),
     ("trtllm_attention_fp8", DECODE, 5),
     ("trtllm_prefill", dict(PAGED, tokens=20, prefix=7, window=9), 20 + 20 + 19 + 18 + 17),
+    ("trtllm_prefill_fp8", dict(PAGED, tokens=20, prefix=7, window=9), 20 + 20 + 19 + 18 + 17),
 ]
 
 

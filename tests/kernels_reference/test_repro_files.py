@@ -58,6 +58,9 @@ CASES["batch_decode"] = {
 PREFILL = dict(batch=2, tokens=20, prefix=12, heads=8, kv_heads=2, head_dim=16, lengths="ragged", sinks=True)
 PREFILL.update(window=9, page=16)
 CASES.update(trtllm_prefill=PREFILL, fmha_v2_prefill=PREFILL, batch_prefill=dict(PREFILL, backend="fa3"))
+CASES.update(trtllm_prefill_fp8=PREFILL, fmha_v2_prefill_fp8=PREFILL)
+CASES["batch_prefill_fp8"] = dict(PREFILL, sinks=False, backend="fa3", scales="heads")
+CASES["batch_prefill_fp8_cache"] = dict(PREFILL, sinks=False, backend="fa2")
 MODULES = {name: kernels.get(name) for name in CASES}
 EVERY = list(itertools.product(CASES, MODES))
 
