@@ -25,7 +25,7 @@ from workbench.strict_json import read_json
 MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
 MOST_RANKS = 64
 READ_LIMIT_S, WAS_READ = 30, 77
-RELATIVE_IMPORT = re.compile(r"^from \.(\w*) import (\([^)]*\)|.*)", re.MULTILINE)
+RELATIVE_IMPORT = re.compile(r"^[ \t]*from \.(\w*) import (\([^)]*\)|.*)", re.MULTILINE)
 READ = """
 import contextlib, itertools, json, os, sys
 with contextlib.suppress(Exception):
@@ -241,23 +241,21 @@ def _check_ranks(case: Mapping[str, Any], name: str) -> None:
 
 
 def hash_of(file: Path) -> str:
-    """Of the files whose change would change the trial: the kernel's, all shared ones beside it, and the kernels it
-    takes parts from."""
-    found = hashlib.sha256(file.read_bytes())
-    for each in (*sorted(_taken_from(file)), *sorted(file.parent.glob("_[!_]*.py"))):
+    """Of the files whose change would change the trial: the kernel's, and those beside it that it is made of."""
+    found = hashlib.sha256()
+    for each in (file, *sorted(_imported(file))):
         found.update(each.read_bytes())
     return found.hexdigest()[:12]
 
 
-def _taken_from(file: Path) -> set[Path]:
-    """The kernels beside it that it imports, and those that they do."""
+def _imported(file: Path) -> set[Path]:
+    """The files beside it that it imports, and those that they do."""
     found: set[Path] = set()
     waiting = [file]
     while waiting:
         for module, members in RELATIVE_IMPORT.findall(waiting.pop().read_text("utf-8", "replace")):
             names = [module] if module else re.findall(r"\w+", members)
-            beside = {file.parent / f"{name}.py" for name in names if not name.startswith("_")}
-            new = {each for each in beside if each.is_file()} - found - {file}
+            new = {each for name in names if (each := file.parent / f"{name}.py").is_file()} - found - {file}
             found |= new
             waiting.extend(new)
     return found
