@@ -4,6 +4,7 @@ import pytest
 from process_times import NEW, OLD, STEADY, attempt, of_processes, one, times
 
 from workbench.comparison import Direction, Side, compare
+from workbench.comparison.estimate import Estimate
 from workbench.results import Results
 
 
@@ -55,8 +56,8 @@ def test_each_run_and_card_has_its_own_ratio():
 @pytest.mark.parametrize(
     "before, after, reason",
     [
-        ({"clocks": {"sm_mhz": 1980}}, {"clocks": {"sm_mhz": 1950}}, "clocks"),
-        ({"anchor_us": 170.0}, {"anchor_us": 173.0}, "anchor"),
+        ({"clocks": {"sm_mhz": 1980}}, {"clocks": {"sm_mhz": 1895}}, "clocks"),
+        ({"anchor_us": 170.0}, {"anchor_us": 178.0}, "anchor"),
         ({"timer": "host_clock"}, {"timer": "host_clock"}, "host timer"),
         ({"timer": "cuda_events"}, {"timer": "cuda_events"}, "host timer"),
     ],
@@ -87,11 +88,57 @@ def test_clocks_are_apart_where_they_are_by_more_than_their_own_noise(before, af
 
 
 @pytest.mark.parametrize(
+    "factor, before, after, word",
+    [
+        # As measured for triton_kernels 0.4.5 and 0.4.8: under a power limit the faster kernel has the lower clock.
+        (1.176, 1865, 1965, Direction.SLOWER),
+        (1 / 1.176, 1965, 1865, Direction.FASTER),
+        (1.10, 1980, 1880, Direction.SLOWER),  # 5 % of it may be the clock's
+        (1.055, 1980, 1880, Direction.AMBIGUOUS),  # all of it may be
+        (1.0, 1980, 1880, Direction.AMBIGUOUS),  # a faster kernel may be hidden
+        (1.0, 1980, 1979, Direction.SAME),
+    ],
+)
+def test_clocks_explain_as_much_as_they_are_apart(factor, before, after, word):
+    change = one(
+        Results(
+            tuple(
+                attempt(environment, time_us, place, time={"clocks": {"sm_mhz": mhz}})
+                for environment, time_us, mhz in ((OLD, 400.0, before), (NEW, 400.0 * factor, after))
+                for place in range(5)
+            )
+        )
+    )
+    assert change.verdict == word
+    assert change.p is None or word != Direction.AMBIGUOUS
+
+
+@pytest.mark.parametrize(
+    "log_ratio, shifts, nearest, farthest",
+    [
+        (0.2, [], 0.2, 0.2),
+        (0.2, [0.05], 0.15, 0.2),
+        (0.2, [-0.05], 0.2, 0.25),
+        (0.2, [0.05, -0.03], 0.15, 0.23),
+        (0.02, [0.05], 0.0, -0.03),
+        (-0.2, [-0.05], -0.15, -0.2),
+    ],
+)
+def test_what_is_left_of_a_difference(log_ratio, shifts, nearest, farthest):
+    found = Estimate(log_ratio, 0.01, 8.0, 0.01, False, (5, 5)).without(shifts)
+    assert [each.log_ratio for each in found] == pytest.approx([nearest, farthest])
+
+
+@pytest.mark.parametrize(
     "before, after, reason",
     [
         ({"kernels": ["gemm_a"]}, {"kernels": ["gemm_b"]}, "another kernel ran"),
         ({"clocks": {"sm_mhz": 1980, "throttle": ["sw_power_cap"]}}, {}, "throttled"),
         ({"clocks": {}}, {}, "clocks unknown"),
+        ({"clocks": {"sm_mhz": 1980}}, {"clocks": {"sm_mhz": 1950}}, "clocks"),
+        ({"clocks": {"sm_mhz": 1850}}, {"clocks": {"sm_mhz": 1965}}, "clocks"),
+        ({"anchor_us": 170.0}, {"anchor_us": 173.0}, "anchor"),
+        ({"anchor_us": 178.0}, {"anchor_us": 170.0}, "anchor"),
     ],
 )
 def test_what_is_said_beside_the_word(before, after, reason):

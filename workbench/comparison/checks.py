@@ -49,26 +49,30 @@ def apart(before: dict[Place, Gathered], after: dict[Place, Gathered]) -> list[s
     return empty or ["different cards" if same_run else "different runs"]
 
 
-def obstacles(before: Gathered, after: Gathered, rule: Rule) -> list[str]:
-    """Why the ratio there is must not decide: the card was not in the same state for both sides."""
-    states = {"clocks": ("sm_mhz", "clocks", CLOCKS_APART), "anchor": ("anchor_us", "", rule.margin)}
-    return [
-        reason
-        for reason, (name, within, share) in states.items()
-        if _apart(before.by_process(name, within), after.by_process(name, within), share)
-    ]
+def shifts(before: Gathered, after: Gathered, rule: Rule) -> dict[str, float]:
+    """What the card's own state may have added to the ratio's logarithm, where it was not the same for both sides.
+
+    No time falls faster than the clock rises. Under a power limit it is the faster kernel that has the lower clock.
+    """
+    states = {"clocks": ("sm_mhz", "clocks", CLOCKS_APART, -1), "anchor": ("anchor_us", "", rule.margin, 1)}
+    found = {
+        reason: sign * _gap(before.by_process(name, within), after.by_process(name, within), share)
+        for reason, (name, within, share, sign) in states.items()
+    }
+    return {reason: added for reason, added in found.items() if added}
 
 
-def _apart(before: Figures, after: Figures, share: float) -> bool:
-    """By more than `share`; with enough processes to show their noise, by more than that too.
+def _gap(before: Figures, after: Figures, share: float) -> float:
+    """With its noise, if it is more than `share` without it; else 0. Only enough processes show their noise.
 
     A clock is read once a visit, and jumps by 4 % between visits that take the same time.
     """
     if not before or not after:
-        return False
-    gap = abs(fmean(after.values()) - fmean(before.values()))
+        return 0.0
+    gap = fmean(after.values()) - fmean(before.values())
     found = estimate(before, after, may_pair=False, fewest=DEFAULT.fewest)
-    return gap - (found.half_width if found else 0.0) > math.log1p(share)
+    noise = found.half_width if found else 0.0
+    return gap + math.copysign(noise, gap) if abs(gap) - noise > math.log1p(share) else 0.0
 
 
 def notes(before: Gathered, after: Gathered) -> list[str]:

@@ -8,8 +8,8 @@ the false verdicts where one process in twelve is off), ranks (no 5 % test below
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
 from workbench.comparison.rules import FINEST, LEVEL, MOST_MORE, PAIRS_FROM
@@ -50,6 +50,12 @@ class Estimate:
     @property
     def half_width(self) -> float:
         return quantile(self.freedom, LEVEL) * self.error
+
+    def without(self, shifts: Collection[float]) -> tuple["Estimate", "Estimate"]:
+        """What is left where any part of `shifts` is taken out: nearest to no difference, and farthest from it."""
+        low, high = (self.log_ratio - sum(end(0.0, each) for each in shifts) for end in (max, min))
+        nearest = 0.0 if low <= 0 <= high else min(low, high, key=abs)
+        return replace(self, log_ratio=nearest), replace(self, log_ratio=max(low, high, key=abs))
 
 
 def estimate(

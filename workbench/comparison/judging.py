@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from workbench.comparison.changes import Change, Changes
-from workbench.comparison.checks import apart, by_host, notes, obstacles, refusals
+from workbench.comparison.checks import apart, by_host, notes, refusals, shifts
 from workbench.comparison.estimate import Estimate, estimate, holm, more_needed
 from workbench.comparison.floor import ByPlace, Floors, by_place, floors
 from workbench.comparison.rules import (
@@ -26,11 +26,16 @@ from workbench.tactics import is_tuned
 
 @dataclass(frozen=True)
 class _Draft:
-    """A change without its word. `family` holds while it may decide: only those share Holm's level."""
+    """A change without its word. `family` holds while it may decide: only those share Holm's level.
+
+    `nearest` and `farthest` from no difference are what it is without what the card's state may have added.
+    """
 
     change: Change
-    found: Estimate | None = None
+    nearest: Estimate | None = None
+    farthest: Estimate | None = None
     family: bool = False
+    moved: tuple[str, ...] = ()
 
 
 def compare(results: Results, before: Side | str, after: Side | str, rule: Rule = DEFAULT) -> Changes:
@@ -44,7 +49,7 @@ def compare(results: Results, before: Side | str, after: Side | str, rule: Rule 
     drafts = [
         draft for asked in {**sides[0], **sides[1]} for draft in _drafts(asked, sides, placed, floor, rule)
     ]
-    chances = holm([draft.found.p for draft in drafts if draft.found and draft.family])
+    chances = holm([draft.nearest.p for draft in drafts if draft.nearest and draft.family])
     left = iter(chances)
     judged = [_judged(draft, next(left) if draft.family else None, len(chances)) for draft in drafts]
     judged.sort(key=lambda each: (each.trial.kernel, order(each.trial), each.run, each.card))
@@ -92,7 +97,8 @@ def _draft(before: Gathered, after: Gathered, at: Place, rule: Rule, floor: floa
     fewest = max(rule.fewest, CHOSEN_ANEW_FEWEST) if anew else rule.fewest
     assumed = None if anew else rule.assumed_spread
     found = estimate(before.processes, after.processes, IN_SEQUENCE not in said, assumed, fewest)
-    against = obstacles(before, after, rule) + ["host timer"] * held + ["floor too high"] * (floor > WIDEST)
+    moved = shifts(before, after, rule)
+    against = ["host timer"] * held + ["floor too high"] * (floor > WIDEST)
     if found and found.assumed and "throttled" in said:
         against.append("assumed while throttled")
     weak = {
@@ -100,10 +106,12 @@ def _draft(before: Gathered, after: Gathered, at: Place, rule: Rule, floor: floa
         "spread assumed": found is not None and found.assumed,
         "floor": margin < floor <= WIDEST,
     }
-    reasons = (*against, *(reason for reason, holds in weak.items() if holds), *said)
+    reasons = (*against, *(reason for reason, holds in weak.items() if holds), *moved, *said)
     missing = None if found or against else max(rule.processes, fewest) - min(counts)
     change = replace(change, ratio=_ratio(before, after), reasons=reasons, more_needed=missing)
-    return _Draft(_bounded(change, found) if found else change, found, bool(found) and not against)
+    if not found:
+        return _Draft(change)
+    return _Draft(_bounded(change, found), *found.without(moved.values()), not against, tuple(moved))
 
 
 def _ratio(before: Gathered, after: Gathered) -> float:
@@ -116,11 +124,14 @@ def _bounded(change: Change, found: Estimate) -> Change:
 
 
 def _judged(draft: _Draft, chance: float | None, family: int) -> Change:
-    change, found = draft.change, draft.found
+    change, found = draft.change, draft.nearest
     if chance is None or found is None:
         return change
-    word = decided(found, math.log1p(change.limit), chance)
+    word = decided(found, math.log1p(change.limit), chance, draft.farthest)
     settled = word != Direction.AMBIGUOUS
+    if draft.moved and not settled:
+        others = (reason for reason in change.reasons if reason not in draft.moved)
+        return replace(change, reasons=(*draft.moved, *others))
     more = 0 if settled else more_needed(found, math.log1p(change.limit), change.processes, family)
     fragile = found.fragile and chance <= LEVEL and abs(found.log_ratio) >= math.log1p(change.limit)
     said = ["by chance"] * fragile or ["noise"] * (not settled)
@@ -128,16 +139,16 @@ def _judged(draft: _Draft, chance: float | None, family: int) -> Change:
     return replace(change, verdict=word, reasons=reasons, more_needed=more, p=chance)
 
 
-def decided(found: Estimate, limit: float, chance: float) -> Direction:
+def decided(found: Estimate, limit: float, chance: float, farthest: Estimate | None = None) -> Direction:
     """The rule itself. `limit` is a logarithm, `chance` the p-value after Holm.
 
     FASTER or SLOWER: the difference is significant, and at least the limit. SAME: the whole 95 % interval is inside
-    the limit. AMBIGUOUS: neither.
+    the limit, also where the difference is the one `farthest` from none. AMBIGUOUS: neither.
     """
     least = max(limit, math.log1p(FRAGILE)) if found.fragile else limit
     if chance <= LEVEL and abs(found.log_ratio) >= least:
         return Direction.FASTER if found.log_ratio < 0 else Direction.SLOWER
-    inside = abs(found.log_ratio) + found.half_width < limit
+    inside = abs((farthest or found).log_ratio) + found.half_width < limit
     return Direction.SAME if inside else Direction.AMBIGUOUS
 
 

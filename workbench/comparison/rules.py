@@ -70,12 +70,14 @@ EXPLAINED: Mapping[str, str] = {
     f"only {FRAGILE:.0%} and more is told",
     "floor": "the limit is the A/A floor of this run, not the stated margin",
     "floor too high": f"equal environments differ by more than {WIDEST:.0%} in this run",
-    "clocks": f"the sides' SM clocks are more than {CLOCKS_APART:.0%} apart, and not by their noise",
+    "clocks": f"the sides' SM clocks are more than {CLOCKS_APART:.0%} apart, and not by their noise: "
+    "the word must hold with and without what that explains",
     "clocks unknown": "no SM clock was stored on a side",
     "tactics vary": "tunings of one side picked different tactics",
     "other tactics": "no tactic was picked on both sides: the difference may be the tuner's choice",
     "throttled": "a throttle reason was set during some of the visits",
-    "anchor": "the anchor kernel differs between the sides by more than the margin",
+    "anchor": "the anchor kernel differs between the sides by more than the margin: the word must hold with and "
+    "without that",
     "host timer": "the time holds the host's work too, or nothing shows that it does not",
     "another kernel ran": "the two sides launched kernels of different names",
     "kernels vary": "processes of one side launched different kernels",
