@@ -3,9 +3,11 @@
     python -m benchmarks.signatures WHEELS... > tests/cases/signatures.json
 
 `functions`: for each name the releases from which on it has these parameters, oldest first; null where it is not there.
+`enums`: in the same way the members of its enumerations, with their numbers.
 """
 
 import argparse
+import ast
 import json
 import sys
 from pathlib import Path
@@ -49,6 +51,7 @@ FUNCTIONS = (
     "flashinfer.silu_and_mul_scaled_nvfp4_experts_quantize",
     *(f"{wrapper}.{each}" for wrapper, methods in WRAPPERS.items() for each in ("__init__", *methods)),
 )
+ENUMS = ("flashinfer.fused_moe.RoutingMethodType",)
 
 
 def main() -> None:
@@ -59,21 +62,42 @@ def main() -> None:
         read[wheel.name.split("-")[1]] = of_release(wheel)
         print(wheel.name, file=sys.stderr, flush=True)
     releases = sorted(read, key=Version)
-    functions = {name: changes({each: read[each][name] for each in releases}) for name in FUNCTIONS}
-    json.dump({"releases": releases, "functions": functions}, sys.stdout, indent=1)
+    functions, enums = (
+        {name: changes({each: read[each][name] for each in releases}) for name in names}
+        for names in (FUNCTIONS, ENUMS)
+    )
+    json.dump({"releases": releases, "functions": functions, "enums": enums}, sys.stdout, indent=1)
     print()
 
 
 def of_release(wheel: Path) -> dict[str, str | None]:
-    """The parameters of each function as text that Python reads; None where it is not there."""
+    """The parameters of each function and the members of each enumeration as text; None where it is not there."""
     library = Library(open_release(str(wheel)))
-    return {name: _stated(library, name) for name in FUNCTIONS}
+    return {
+        **{name: _stated(library, name) for name in FUNCTIONS},
+        **{name: _members(library, name) for name in ENUMS},
+    }
 
 
 def _stated(library: Library, name: str) -> str | None:
     found = library.find(name)
     signature = signatures(library, found[0]) if isinstance(found, tuple) else None
     return text(signature) if signature else None
+
+
+def _members(library: Library, name: str) -> str | None:
+    found = library.find(name)
+    if not isinstance(found, tuple):
+        return None
+    (only,) = found
+    lines = [each for each in only.value.node.body if isinstance(each, ast.Assign)]
+    return ", ".join(f"{ast.unparse(each.targets[0])}={_number(each.value)}" for each in lines)
+
+
+def _number(value: ast.expr) -> int:
+    """A member of an IntEnum may be stated as `3` or as `(3,)`."""
+    stated = ast.literal_eval(value)
+    return stated[0] if isinstance(stated, tuple) else stated
 
 
 def text(signature: Signature) -> str:

@@ -1,8 +1,9 @@
-"""Our codes, scales and orders beside those of FlashInfer's own helpers that need no GPU; run by its interpreter.
+"""Our codes, scales, orders and routing beside those of FlashInfer's helpers that need no GPU; run by its interpreter.
 
 Prints one JSON object: what was compared -> whether it is the same.
 """
 
+import inspect
 import json
 import sys
 
@@ -10,12 +11,14 @@ import flashinfer  # noqa: TID253
 import torch  # noqa: TID253
 from flashinfer.fused_moe import interleave_moe_scales_for_sm90_mixed_gemm  # noqa: TID253
 from flashinfer.quantization import fp4_quantization  # noqa: TID253
+from flashinfer.trace.templates import moe  # noqa: TID253
 
 sys.path.insert(0, sys.argv[1])
 
 from workbench.kernels import (
     _draw,
     _fp4,
+    _logits,
     _mx,
     _mx_experts,
     _nvfp4,
@@ -66,5 +69,37 @@ def scales_by_callers():
     return theirs.shape == (2, 2, 512) and torch.equal(theirs, _sm90_mixed.by_callers(scales))
 
 
-compared = (nvfp4, mxfp4, rows_of_nvfp4, rows_of_mxfp4, scales_by_callers)
+def routed_by(name, kind, top_k):
+    """Ours and theirs as gates [tokens, experts]; theirs is caught where the experts' layers would begin."""
+    chosen = _logits.choose(64, 64, top_k, "uniform", kind)
+    drawn = _logits.drawn(_draw.generator(0), chosen, 64, kind)
+    said = dict.fromkeys(("routing_bias", "routed_scaling_factor", "n_group", "topk_group"))
+    if kind == "deepseek_v3":
+        said.update(routing_bias=drawn["bias"], routed_scaling_factor=_logits.SCALING)
+        said.update(n_group=_logits.GROUPS, topk_group=_logits.BEST_GROUPS)
+    caught = []
+    moe._fp4_moe_run_experts = lambda *given, **more: caught.append(given)
+    theirs = getattr(moe, f"_trtllm_fp4_block_scale_moe_{name}_routing_reference")
+    said.update(routing_logits=drawn["logits"], top_k=top_k, local_expert_offset=0)
+    theirs(**{each: said.get(each) for each in inspect.signature(theirs).parameters if "kwargs" not in each})
+    weights, experts = caught[0][8:10]
+    ours = _logits.routed(**drawn, kind=kind, top_k=top_k)
+    return [torch.zeros(64, 64).scatter(1, *each) for each in (ours, (experts, weights))]
+
+
+def routing():
+    """Of the kinds for which the library has a reference in Python. TopK stands aside: its kernels do otherwise."""
+    named = dict(default="default", renormalize="renormalize", renormalize_naive="renormalize_naive")
+    named.update(deepseek_v3="ds", llama4="llama4")
+    pairs = [routed_by(name, kind, 1 if kind == "llama4" else 4) for kind, name in named.items()]
+    return all(torch.allclose(*pair, atol=1e-6) for pair in pairs)
+
+
+def experts_of_topk():
+    """The same experts; the reference weighs them alike, and the kernels by their logits."""
+    ours, theirs = routed_by("topk", "topk", 4)
+    return torch.equal(ours.bool(), theirs.bool()) and torch.equal(theirs, theirs.bool() / 4)
+
+
+compared = (nvfp4, mxfp4, rows_of_nvfp4, rows_of_mxfp4, scales_by_callers, routing, experts_of_topk)
 print(json.dumps({each.__name__: bool(each()) for each in compared}))

@@ -16,14 +16,15 @@ import pytest
 from packaging.version import Version
 
 from workbench import kernels
-from workbench.kernels import _paged, _ranks
+from workbench.kernels import _logits, _paged, _ranks
 
 torch = pytest.importorskip("torch")
 
 FOUND = json.loads((Path(__file__).parents[1] / "cases" / "signatures.json").read_text())
 FUNCTIONS = FOUND["functions"]
 # One of those that state the same: nothing that we call differs between it and the next.
-RELEASES = sorted({release for changes in FUNCTIONS.values() for release in changes}, key=Version)
+STATED = {**FUNCTIONS, **FOUND["enums"]}
+RELEASES = sorted({release for changes in STATED.values() for release in changes}, key=Version)
 READ = {name.removesuffix(".__init__") for name in FUNCTIONS}
 OURS = [each for each in kernels.names() if kernels.get(each).API in READ]
 SMALL = dict(
@@ -32,23 +33,29 @@ SMALL = dict(
 )  # fmt: skip
 LACKING = [  # the words of who lacks it, and the first release that has it
     ("fp4_quantize takes no backend", "0.6.8"),
+    ("routing Default:", "0.6.8"),
+    ("routing SigmoidRenorm:", "0.6.8"),
+    ("routing MiniMax2:", "0.6.8"),
     ("takes no linear scales", "0.6.8"),
     ("takes no group", "0.6.10.post1"),
     ("fp4_quantize takes no is_global_scale_inversed", "0.6.11"),
+    ("routing Sigmoid:", "0.6.11"),
     ("mxfp4_quantize takes no sfLayout", "0.6.16"),
+    ("routing TopKSigmoid:", "0.6.18"),
 ]
 ABSENT = {"cutedsl_moe_bf16": "0.7.0"}
 NEVER = ("one new token",)  # what no release can
 
 
-class RoutingMethodType(IntEnum):
-    Default, Renormalize, DeepSeekV3, Llama4, RenormalizeNaive = range(5)
-
-
 def stated(name, release):
-    """A function's parameters in that release; None where it is not there."""
-    before = [each for each in FUNCTIONS[name] if Version(each) <= Version(release)]
-    return FUNCTIONS[name][max(before, key=Version)] if before else None
+    """A function's parameters or an enumeration's members in that release; None where it is not there."""
+    before = [each for each in STATED[name] if Version(each) <= Version(release)]
+    return STATED[name][max(before, key=Version)] if before else None
+
+
+def enumeration(name, release):
+    pairs = (each.split("=") for each in stated(name, release).split(", "))
+    return IntEnum(name.rpartition(".")[2], {member: int(number) for member, number in pairs})
 
 
 def answer(name, given):
@@ -87,7 +94,8 @@ def release(request, monkeypatch):
         if (parameters := stated(name, request.param)) is not None:
             put(monkeypatch, name, stand_in(name, parameters))
     member("flashinfer").SfLayout = MagicMock()
-    member("flashinfer.fused_moe").RoutingMethodType = RoutingMethodType
+    for name in FOUND["enums"]:
+        put(monkeypatch, name, enumeration(name, request.param))
     member("flashinfer.comm").AllReduceFusionPattern = SimpleNamespace(kARResidualRMSNorm=1)
     monkeypatch.setattr(_paged, "WORKSPACE_BYTES", 1 << 10)
     monkeypatch.setattr(_ranks, "rank", lambda: 0)
@@ -166,6 +174,16 @@ def test_each_case_fits_each_release_or_says_what_it_lacks(release):
             known = not why or not there or any(words in why for words in (*lacking, *NEVER))
             assert known, f"{name} {case}: {why}"
     assert seen == lacking
+
+
+def test_a_routing_is_said_to_come_with_the_release_that_has_its_number():
+    for kind, (first, witness) in _logits.SINCE.items():
+        (name,) = FOUND["enums"]
+        having = [each for each in RELEASES if hasattr(enumeration(name, each), witness)]
+        assert first == having[0], kind
+        assert (f"routing {_logits.KINDS[kind][0]}:", first) in LACKING
+    named = {each for each, *_ in _logits.KINDS.values()} | {"Unspecified"}
+    assert named == set(enumeration(name, RELEASES[-1]).__members__), "the library has other kinds, too"
 
 
 def test_what_is_compiled_by_itself_is_there(release):

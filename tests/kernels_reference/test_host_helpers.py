@@ -1,4 +1,4 @@
-"""Our codes, scales and orders beside those of released FlashInfer wheels, on the CPU."""
+"""Our codes, scales, orders and routing beside those of released FlashInfer wheels, on the CPU."""
 
 import json
 import os
@@ -24,4 +24,4 @@ def test_the_librarys_own_helpers_say_the_same(tmp_path, monkeypatch, version, f
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found.pop("scales_by_callers") is not folded
-    assert len(found) == 4 and all(found.values()), found
+    assert len(found) == 6 and all(found.values()), found

@@ -27,8 +27,12 @@ SHAPE = dict(tokens=9, experts=16, hidden=256, intermediate=256, top_k=2, routin
 SHARE = dict(ep_size=2, ep_rank=1)
 
 
-class RoutingMethodType(IntEnum):
-    Default, Renormalize, DeepSeekV3, Llama4, RenormalizeNaive = range(5)
+NAMES = (
+    "Default Renormalize DeepSeekV3 Llama4 RenormalizeNaive TopK SigmoidRenorm MiniMax2 Sigmoid TopKSigmoid"
+)
+RoutingMethodType = IntEnum("RoutingMethodType", NAMES, start=0)  # 0.6.18
+BIASED = (RoutingMethodType.DeepSeekV3, RoutingMethodType.MiniMax2)
+SAME = ({"renormalize", "renormalize_naive"}, {"llama4", "sigmoid", "topk_sigmoid"})
 
 
 def order(rows, gated):
@@ -61,25 +65,39 @@ def version(monkeypatch):
 def routed(logits, bias, kind, top_k, groups, best_groups, scaling):
     """Token by token, with Python's sorting."""
     chosen, gates = [], []
-    for row in logits.double().tolist():
-        values = torch.tensor(row, dtype=torch.float64)
+    for row in logits.double():
+        weights = before(kind)(row)
+        key = (weights + bias.double() if kind in BIASED else weights).tolist()
         if kind == RoutingMethodType.DeepSeekV3:
-            scores = values.sigmoid()
-            biased = (scores + bias.double()).tolist()
             size = len(row) // groups
-            of_group = [sum(sorted(biased[g * size : (g + 1) * size])[-2:]) for g in range(groups)]
+            of_group = [sum(sorted(key[g * size : (g + 1) * size])[-2:]) for g in range(groups)]
             kept = sorted(range(groups), key=lambda g: -of_group[g])[:best_groups]
-            weights, key = scores, [b if e // size in kept else -9 for e, b in enumerate(biased)]
-        else:
-            weights = values.sigmoid() if kind == RoutingMethodType.Llama4 else values.softmax(0)
-            key = row
+            key = [each if e // size in kept else -9 for e, each in enumerate(key)]
         best = sorted(range(len(row)), key=lambda e: -key[e])[:top_k]
-        mine = weights[best]
-        if kind not in (RoutingMethodType.Default, RoutingMethodType.Llama4):
-            mine = mine / mine.sum() * (scaling or 1)
+        mine = after(kind)(weights[best])
         chosen.append(best)
-        gates.append(mine)
+        gates.append(mine * scaling if kind == RoutingMethodType.DeepSeekV3 else mine)
     return torch.tensor(chosen), torch.stack(gates).bfloat16().float()
+
+
+def before(kind):
+    """As the names of the library's policies for all scores."""
+    if kind in (RoutingMethodType.Default, RoutingMethodType.RenormalizeNaive):
+        return lambda row: row.exp() / row.exp().sum()
+    if kind in (*BIASED, RoutingMethodType.SigmoidRenorm, RoutingMethodType.Sigmoid):
+        return lambda row: 1 / (1 + (-row).exp())
+    return lambda row: row
+
+
+def after(kind):
+    """As the names of its policies for the top k."""
+    if kind == RoutingMethodType.Renormalize:
+        return lambda best: best.exp() / best.exp().sum()
+    if kind in (RoutingMethodType.Llama4, RoutingMethodType.TopKSigmoid):
+        return lambda best: 1 / (1 + (-best).exp())
+    if kind in (*BIASED, RoutingMethodType.SigmoidRenorm, RoutingMethodType.RenormalizeNaive):
+        return lambda best: best / best.sum()
+    return lambda best: best
 
 
 def back(tensor, gated):
@@ -102,11 +120,9 @@ def stored(asked, number, read, group):
 
 def compute(**asked):
     kind = RoutingMethodType(asked["routing_method_type"])
-    grouped = kind == RoutingMethodType.DeepSeekV3
-    assert asked["routing_logits"].dtype == (torch.float32 if grouped else torch.bfloat16)
-    bias = asked["routing_bias"] if grouped else None
     groups = (asked["n_group"], asked["topk_group"], asked["routed_scaling_factor"])
-    where = (*routed(asked["routing_logits"], bias, kind, asked["top_k"], *groups), asked["output"])
+    logits, bias = asked["routing_logits"], asked["routing_bias"]
+    where = (*routed(logits, bias, kind, asked["top_k"], *groups), asked["output"])
     x, scales, offset = asked["hidden_states"], asked["hidden_states_scale"], asked["local_expert_offset"]
     assert asked["num_experts"] == asked["routing_logits"].shape[1]
     if x.dtype == torch.uint8:
@@ -143,9 +159,12 @@ def nvfp4(asked, x, scales, where, offset):
     library.layer(library.scaled(library.codes(x), values, 16), *where, offset, first, again, middle)
 
 
+def of_kind(shape, kind):
+    return dict(shape, kind=kind, top_k=1 if kind == "llama4" else shape["top_k"])
+
+
 CASES = {
-    **{f"nvfp4, {kind}": (trtllm_moe, dict(SHAPE, kind=kind)) for kind in _logits.NAMES if kind != "llama4"},
-    "nvfp4, llama4": (trtllm_moe, dict(SHAPE, kind="llama4", top_k=1)),
+    **{f"nvfp4, {kind}": (trtllm_moe, of_kind(SHAPE, kind)) for kind in _logits.KINDS},
     "nvfp4, flat, a share": (trtllm_moe, dict(SHAPE, kind="deepseek_v3", scale_shape="flat", **SHARE)),
     "mxfp8": (trtllm_moe_mxfp4, dict(SHAPE, scheme="mxfp8")),
     "mxfp8, flat": (trtllm_moe_mxfp4, dict(SHAPE, scheme="mxfp8", scale_shape="flat")),
@@ -210,13 +229,87 @@ def test_a_wrong_answer_is_wrong(case, right, mutation):
     assert not right(kernel, answer(kernel, inputs, **mutation(inputs)), inputs)
 
 
-@pytest.mark.parametrize(
-    ("kind", "top_k", "other"), [("deepseek_v3", 2, "renormalize"), ("llama4", 1, "default")]
-)
-def test_other_routing_is_wrong(right, kind, top_k, other):
-    inputs = trtllm_moe.inputs(**dict(SHAPE, kind=kind, top_k=top_k))
-    got = answer(trtllm_moe, inputs, kind=other, logits=inputs["logits"].bfloat16())
-    assert not right(trtllm_moe, got, inputs)
+def same(kind, other):
+    return any({kind, other} <= each for each in SAME)
+
+
+@pytest.mark.parametrize("kind", _logits.KINDS)
+def test_any_other_routing_is_wrong(right, kind):
+    inputs = trtllm_moe.inputs(**of_kind(SHAPE, kind))
+    for other in _logits.KINDS:
+        assert right(trtllm_moe, answer(trtllm_moe, inputs, kind=other), inputs) == (
+            other == kind or same(kind, other)
+        ), other
+
+
+def spread(experts, chosen, gates):
+    """Gates [tokens, experts]."""
+    return torch.zeros(len(chosen), experts).scatter(1, chosen, gates)
+
+
+def distance(wanted, got):
+    """Of the worst token: about how far the answers are apart, for the experts' layers are independent."""
+    return float(((got - wanted).norm(dim=1) / wanted.norm(dim=1)).max())
+
+
+@pytest.mark.parametrize("case", [each for each in trtllm_moe.CASES if each["tokens"] == 128], ids=str)
+def test_the_gates_of_any_other_routing_are_far_off_in_the_cases_that_are_run(case):
+    tokens, experts, top_k, kind = (case[each] for each in ("tokens", "experts", "top_k", "kind"))
+    chosen = _logits.choose(tokens, experts, top_k, case["routing"], kind)
+    drawn = _logits.drawn(torch.Generator().manual_seed(0), chosen, experts, kind)
+    gates = {
+        other: spread(experts, *_logits.routed(**drawn, kind=other, top_k=top_k)) for other in _logits.KINDS
+    }
+    for other, got in gates.items():
+        if other == kind or same(kind, other):
+            assert distance(gates[kind], got) < 1e-5
+        else:
+            assert distance(gates[kind], got) > 2 * trtllm_moe.TOLERANCE, other
+    if kind == "topk":  # as the library's own reference has it
+        alike = gates[kind].bool() / top_k
+        assert distance(gates[kind], alike) > 2 * trtllm_moe.TOLERANCE
+
+
+@pytest.mark.parametrize("kind", _logits.BIASED)
+def test_a_bias_of_the_routing_that_is_left_out_or_left_in_is_wrong(monkeypatch, right, kind):
+    inputs = trtllm_moe.inputs(**of_kind(SHAPE, kind))
+    left_out = answer(trtllm_moe, inputs, bias=torch.zeros_like(inputs["bias"]))
+    assert not right(trtllm_moe, left_out, inputs)
+    right_way = routed
+
+    def left_in(logits, bias, *more):
+        chosen, _ = right_way(logits, bias, *more)
+        biased = (logits.sigmoid() + bias.float()).gather(1, chosen)
+        return chosen, (more[-1] or 1) * biased / biased.sum(dim=1, keepdim=True)
+
+    monkeypatch.setitem(globals(), "routed", left_in)
+    assert not right(trtllm_moe, answer(trtllm_moe, inputs), inputs)
+
+
+@pytest.mark.parametrize("kind", _logits.KINDS)
+def test_what_is_said_of_the_routing(kind):
+    inputs = trtllm_moe.inputs(**of_kind(SHAPE, kind))
+    function = library.stating(LATER, lambda **asked: None)
+    trtllm_moe.prepare(function, inputs)()
+    got, biased, grouped = function.got, kind in ("deepseek_v3", "minimax2"), kind == "deepseek_v3"
+    assert RoutingMethodType(got["routing_method_type"]).name.lower() == kind.replace("_", "")
+    assert got["routing_logits"].dtype == (torch.float32 if biased else torch.bfloat16)
+    assert got["routing_bias"] is (inputs["bias"] if biased else None)
+    assert (got["n_group"], got["topk_group"]) == ((8, 4) if grouped else (None, None))
+    assert got["routed_scaling_factor"] == (2.5 if grouped else None)
+
+
+def test_other_logits_in_their_place_have_the_same_bias():
+    one, other = (trtllm_moe.inputs(**of_kind(SHAPE, "minimax2"), seed=seed) for seed in (0, 1))
+    assert torch.equal(one["bias"], other["bias"]) and not torch.equal(one["logits"], other["logits"])
+
+
+def test_a_number_that_means_another_kind_is_not_asked_for(monkeypatch):
+    named = dict(Default=0, Renormalize=1, SigmoidRenorm=6, MiniMax2=7, Unspecified=8)  # 0.6.8
+    monkeypatch.setattr(sys.modules["flashinfer.fused_moe"], "RoutingMethodType", IntEnum("Earlier", named))
+    inputs = trtllm_moe.inputs(**of_kind(SHAPE, "sigmoid"))
+    with pytest.raises(NotImplementedError, match=r"no routing Sigmoid: it is there from 0\.6\.11 on"):
+        trtllm_moe.prepare(library.stating(LATER, compute), inputs)
 
 
 @pytest.mark.parametrize("name", ["x_global", "middle_global", "first_global"])
@@ -250,7 +343,7 @@ def test_scales_of_x_in_both_shapes_are_the_same_memory():
         assert got.data_ptr() == inputs["x_scales"].data_ptr(), "or other values copied in are not seen"
 
 
-@pytest.mark.parametrize("kind", _logits.NAMES)
+@pytest.mark.parametrize("kind", _logits.KINDS)
 def test_logits_lead_to_the_experts_that_the_cost_counts(kind):
     top_k = 1 if kind == "llama4" else 8
     wanted = _logits.choose(64, 64, top_k, "skewed", kind)
@@ -259,7 +352,7 @@ def test_logits_lead_to_the_experts_that_the_cost_counts(kind):
     )
     chosen, gates = _logits.routed(inputs["logits"], inputs["bias"], kind, top_k)
     assert [set(row) for row in chosen.tolist()] == [set(row) for row in wanted]
-    assert float(gates.min()) > 1 / 32
+    assert float(gates.min()) > 1 / 64
 
 
 def test_deepseek_takes_experts_from_half_of_the_groups():

@@ -1,14 +1,15 @@
 """Routing and a whole expert layer in one call of trtllm-gen, on SM100 and SM103, in nvfp4 as in `_nvfp4_experts`.
 
 The scales of x are linear; `scale_shape` hands them over as `rows` [tokens, hidden/16] or `flat`, one
-dimension, which the versions from 0.6.8 on refuse. `kind` is the routing, told in `_logits`; `ep_size` and
-`ep_rank` are as in cutlass_moe. The answer is bfloat16 [tokens, hidden]. The kernels are fetched from the
-vendor's server, or come with flashinfer_cubin.
+dimension, which the versions from 0.6.8 on refuse. `kind` is the routing, told in `_logits`: each that the
+library has, and what a version lacks is refused by name. `ep_size` and `ep_rank` are as in cutlass_moe. The
+answer is bfloat16 [tokens, hidden]. The kernels are fetched from the vendor's server, or come with
+flashinfer_cubin.
 
 TOLERANCE: gates are rounded to bfloat16 and the middle may be quantized from other bits than ours, as if it
 had been bfloat16: 2.6e-2 a row, 9e-2 for the worst of thousands. Missed: a middle that was not quantized at
-all (9e-2), single groups of 16, the bias of the routing, which is too small to decide. Seen: rows or scales
-in another order, gate and up swapped, a global scale left out, another kind of routing.
+all (9e-2), single groups of 16, a kind of routing whose gates are the same. Seen: rows or scales in another
+order, gate and up swapped, a global scale left out, any other kind of routing, its bias left out or left in.
 Source: flashinfer/fused_moe/core.py and trtllm_fused_moe_kernel_launcher.cu.
 """
 
@@ -39,7 +40,8 @@ CASES = [
     _case(128, "deepseek_v3", _DEEPSEEK, scale_shape="flat"),
     *(
         _case(128, kind, dict(_SMALL, top_k=1 if kind == "llama4" else 4))
-        for kind in ("default", "renormalize", "renormalize_naive", "llama4")
+        for kind in _logits.KINDS
+        if kind != "deepseek_v3"
     ),
 ]
 
@@ -57,8 +59,7 @@ def inputs(
         x_scales=x_scales,
         x_global=x_global,
         middle_global=_nvfp4_experts.middle_global(x.device),
-        logits=_logits.drawn(source, chosen, experts, kind),
-        bias=_logits.bias(source, experts),
+        **_logits.drawn(source, chosen, experts, kind),
         **_nvfp4_experts.weights(source, here, hidden, intermediate),
         kind=kind,
         top_k=top_k,

@@ -55,8 +55,7 @@ def inputs(
     return dict(
         x=x if scheme == "mxfp8" else drawn.bfloat16(),
         x_scales=x_scales if scheme == "mxfp8" else x_scales[:, :0].contiguous(),
-        logits=_logits.drawn(source, chosen, experts, KIND),
-        bias=_logits.bias(source, experts),
+        **_logits.drawn(source, chosen, experts, KIND),
         **_mx_experts.weights(source, here, hidden, intermediate, MULTIPLE),
         kind=KIND,
         top_k=top_k,
