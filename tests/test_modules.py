@@ -88,6 +88,19 @@ def test_what_was_not_compiled_is_not_run_and_says_why(
     assert says in found.facts["stopped"]["message"]
 
 
+def test_no_build_reads_what_was_compiled_before_and_compiles_nothing(
+    planned: planning.Planned,
+    builder: SimpleNamespace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(modules.prebuilding, "make", lambda *_, **__: pytest.fail("it was compiled"))
+    found = told(planned, tmp_path, no_build=True)
+    assert found.end == "stopped" and "--no-build" in found.facts["stopped"]["message"]
+    builder.recipes[0].library.touch()
+    assert told(planned, tmp_path, no_build=True).end == "done"
+
+
 @pytest.mark.parametrize(
     ("ended", "end"),
     [

@@ -77,6 +77,10 @@ def _make(
 ) -> None:
     if len(recipe.objects) > LARGE_SOURCES and not options.build:
         raise ValueError(f"{recipe.name} has {len(recipe.objects)} sources: start such a build with --build")
+    if options.no_build:
+        if not recipe.library.exists():
+            raise ValueError(f"{recipe.name} was not compiled here before, and --no-build compiles nothing")
+        return
     folder = (options.environments_folder / FOLDER).absolute()
     with alone(folder, f"{arch}-{built.hash[:8]}-{recipe.name}"[:200], progress.say):
         made = prebuilding.make(
