@@ -183,6 +183,8 @@ def test_reruns_and_lost_gpus_are_told(results: Results) -> None:
         "example_decode_kernel",
         "core dump",
     )
+    again = made.one(examples.OLD, "graph", rerun="verified")
+    assert len(evidence.located(Results((*results, again))).rows) == 1
     (lost,) = evidence.canaries(results).rows
     assert "the canary hung for 120 s" in lost[3] and lost[4] == "1"
 

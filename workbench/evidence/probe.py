@@ -9,6 +9,7 @@ from workbench.evidence.facts import Fault, Touch, edge, fault, findings, not_fe
 from workbench.results import FORENSIC_MODES, Outcome, Result, Results, Standing, Trial
 
 NARROWED = "narrowed"
+EXPLAINING = ("located", NARROWED)  # a regression that was run again is a rerun, too, and explains no fault
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,10 @@ def _fenced_alone(rerun: Result) -> str:
 
 
 def rerun_of(results: Iterable[Result]) -> dict[Trial, list[Result]]:
-    """Trial -> its reruns."""
+    """Trial -> the reruns that were made to explain a fault."""
     found: dict[Trial, list[Result]] = {}
     for result in results:
-        if result.rerun:
+        if result.rerun in EXPLAINING:
             found.setdefault(result.trial, []).append(result)
     return found
 
