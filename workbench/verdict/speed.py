@@ -11,7 +11,7 @@ from workbench.verdict.policy import Policy
 from workbench.verdict.word import Word
 
 HOST = "host timer"
-OBSTACLES = ("floor too high", "clocks", "anchor", "assumed while throttled")
+OBSTACLES = ("floor too high", "clocks", "memory clocks", "anchor", "assumed while throttled")
 NO_RATIO = tuple(reason for reason, words in EXPLAINED.items() if words.endswith("no ratio"))
 
 
