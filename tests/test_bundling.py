@@ -198,6 +198,19 @@ def test_a_plan_names_only_what_is_in_its_bundle(made, tmp_path):
         bundling.placed(unpack(made, tmp_path / "opened"))
 
 
+def test_a_kernel_comes_with_what_it_is_made_of(tmp_path):
+    for name, text in (
+        ("mine", "from . import part"),
+        ("part", "from . import _a"),
+        ("_a", ""),
+        ("other", ""),
+    ):
+        (tmp_path / f"{name}.py").write_text(f"{text}\n")
+    items, plan = collecting._users({"kernel_file": [str(tmp_path / "mine.py")], "environment": []})
+    assert {each.path for each in items} == {"files/mine.py", "files/part.py", "files/_a.py"}
+    assert plan["kernel_file"] == ["files/mine.py"]
+
+
 def small_wheel(folder):
     """A package of one module, with the function that the kernel below asks for."""
     folder.mkdir()

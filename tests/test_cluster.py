@@ -100,12 +100,14 @@ def test_trials_on_the_cpus_of_two_families_are_two(tmp_path):
 def test_an_edit_after_the_submission_reaches_no_job_and_a_job_has_the_cases_of_its_kernels(tmp_path):
     files = [slow(tmp_path, 2, name=f"{name}.py") for name in "ab"]
     (tmp_path / "_shared.py").write_text("")
+    (tmp_path / "part.py").write_text("")
+    files[0].write_text(files[0].read_text() + "\nfrom . import part\n")  # a kernel that is made of another
     cases = {name: [dict(n=n, wait_s=0) for n in range(3)] for name in "ab"}
     (tmp_path / "cases.json").write_text(json.dumps(cases))
     blocks = submitted(tmp_path, *files, more=("--cases", tmp_path / "cases.json"), most=1).blocks
     assert len(blocks) == 2
     stay = [kept(block, tmp_path / "kept" / block.name) for block in blocks]
-    for file in (*files, tmp_path / "cases.json"):
+    for file in (*files, tmp_path / "part.py", tmp_path / "cases.json"):
         file.write_text("edited")
     for block in stay:
         options = preparing.options_of(block)

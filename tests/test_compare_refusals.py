@@ -1,9 +1,11 @@
 """What forbids a ratio, what keeps one from deciding, and what is said beside the word."""
 
+import math
+
 import pytest
 from process_times import NEW, OLD, STEADY, attempt, of_processes, one, times
 
-from workbench.comparison import Direction, Side, compare
+from workbench.comparison import QUICK, Direction, Side, compare
 from workbench.comparison.estimate import Estimate
 from workbench.results import Results
 
@@ -114,6 +116,32 @@ def test_clocks_explain_as_much_as_they_are_apart(factor, before, after, word):
 
 
 @pytest.mark.parametrize(
+    "factor, before, after, word",
+    [
+        (1.08, 1980, 1940, Direction.AMBIGUOUS),  # read once, 2 % apart: it may have been 8
+        (1.08, 1940, 1980, Direction.SLOWER),  # the slower one had the higher clock
+        (0.92, 1980, 2010, Direction.AMBIGUOUS),
+        (0.92, 2010, 1980, Direction.FASTER),
+        (1.0, 1980, 1940, Direction.AMBIGUOUS),
+    ],
+)
+def test_clocks_that_were_read_once_may_explain_all_on_their_side(factor, before, after, word):
+    sides = (attempt(OLD, 400.0, time={"clocks": {"sm_mhz": before}}),
+             attempt(NEW, 400.0 * factor, time={"clocks": {"sm_mhz": after}}))  # fmt: skip
+    change = one(Results(sides), QUICK)
+    assert change.verdict == word and "clocks" in change.reasons
+
+
+@pytest.mark.parametrize("sm_mhz", [1980, 1940])
+def test_memory_clocks_explain_too(sm_mhz):
+    before = {"clocks": {"sm_mhz": 1980, "memory_mhz": 3201}}
+    after = {"clocks": {"sm_mhz": sm_mhz, "memory_mhz": 2900}}
+    change = one(apart({"time": before}, {"time": after}))
+    assert (change.verdict, change.more_needed) == (Direction.AMBIGUOUS, None)
+    assert "memory clocks" in change.reasons
+
+
+@pytest.mark.parametrize(
     "log_ratio, shifts, nearest, farthest",
     [
         (0.2, [], 0.2, 0.2),
@@ -122,6 +150,9 @@ def test_clocks_explain_as_much_as_they_are_apart(factor, before, after, word):
         (0.2, [0.05, -0.03], 0.15, 0.23),
         (0.02, [0.05], 0.0, -0.03),
         (-0.2, [-0.05], -0.15, -0.2),
+        (0.2, [math.inf], 0.0, -math.inf),
+        (0.2, [-math.inf], 0.2, math.inf),
+        (-0.2, [math.inf, -math.inf], 0.0, -math.inf),
     ],
 )
 def test_what_is_left_of_a_difference(log_ratio, shifts, nearest, farthest):

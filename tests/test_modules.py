@@ -12,6 +12,7 @@ from workbench.environments import BuildError, parse
 from workbench.options import Options
 from workbench.prebuilding import Made, Recipe, Toolkit, Without
 from workbench.worker import cubins
+from workbench.worker.builds import LARGE_SOURCES
 
 ENVIRONMENT = parse("flashinfer==0.6.8.post1")
 KERNEL = dict(name="k", registers=4, spill_bytes=0, shared_bytes=1024, instructions=2, does_nothing=True)
@@ -98,6 +99,8 @@ def test_no_build_reads_what_was_compiled_before_and_compiles_nothing(
     found = told(planned, tmp_path, no_build=True)
     assert found.end == "stopped" and "--no-build" in found.facts["stopped"]["message"]
     builder.recipes[0].library.touch()
+    assert told(planned, tmp_path, no_build=True).end == "done"
+    builder.recipes[0].objects.update({f"{n}.o": Path(f"{n}.cu") for n in range(LARGE_SOURCES)})
     assert told(planned, tmp_path, no_build=True).end == "done"
 
 

@@ -362,6 +362,56 @@ def test_trials_that_are_slower_only_together_are_named_and_said_not_to_have_bee
     assert "Each came again" not in text(found)
 
 
+def with_clocks(before_mhz, after_mhz, **of_timed):
+    """The sides' SM clocks, in each process."""
+    mhz = {OLD: before_mhz, NEW: after_mhz}
+    return [
+        replace(each, time=each.time | {"clocks": {"sm_mhz": mhz[each.trial.environment]}})
+        for each in timed(**of_timed)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "before_mhz", "after_mhz", "wanted"),
+    [
+        (1.09, 1980, 1920, Word.SLOWER),  # 5.7 % without what the clocks explain
+        (1.06, 1980, 1920, Word.UNDECIDED),  # allowed, if the clocks explain 3 %
+        (1.045, 1980, 1920, Word.NOT_SLOWER),
+        (1.04, 1920, 1980, Word.UNDECIDED),  # 7 % at equal clocks
+        (1.02, 1950, 1980, Word.NOT_SLOWER),
+        (1.09, 1920, 1980, Word.SLOWER),
+    ],
+)
+def test_what_the_policy_allows_holds_with_and_without_what_clocks_explain(
+    after, before_mhz, after_mhz, wanted
+):
+    mixed = [*timed(), *with_clocks(before_mhz, after_mhz, after=after, case={"tokens": 2})]
+    assert word(mixed, TOGETHER) == wanted
+    open_ = [
+        part for family in judged(mixed, TOGETHER).families for part in family.pairs if part.settle == "calm"
+    ]
+    assert [("SM clocks" in pair.why, pair.more) for pair in open_] == [(True, 0)] * (
+        wanted == Word.UNDECIDED
+    )
+
+
+def test_slower_together_is_what_clocks_do_not_explain():
+    def mixed(*sides):
+        return [
+            each
+            for n, (after, before_mhz, after_mhz) in enumerate(sides)
+            for each in with_clocks(before_mhz, after_mhz, after=after, case={"tokens": n})
+        ]
+
+    same = (1.0, 1980, 1980)
+    assert judged(mixed((1.045, 1980, 1980), same, same), TOGETHER).answer == Answer.HOLD
+    assert judged(mixed((1.045, 1980, 1930), same, same), TOGETHER).answer == Answer.BUMP
+    # A gain that the clocks explain hides no slowdown of others.
+    slower = [(1.04, 1980, 1980)] * 3
+    assert judged(mixed((0.90, 1980, 1980), *slower), TOGETHER).answer == Answer.BUMP
+    assert judged(mixed((0.90, 1880, 1980), *slower), TOGETHER).answer == Answer.HOLD
+
+
 def slower_together(*factors):
     """Each trial may be 5 % slower, all together 1 %."""
     return [each for n, factor in enumerate(factors) for each in timed(case={"tokens": n}, after=factor)]

@@ -75,12 +75,12 @@ def _facts(planned: Planned, built: Built, options: Options, progress: Progress)
 def _make(
     recipe: Recipe, built: Built, toolkit: Toolkit, arch: str, options: Options, progress: Progress
 ) -> None:
-    if len(recipe.objects) > LARGE_SOURCES and not options.build:
-        raise ValueError(f"{recipe.name} has {len(recipe.objects)} sources: start such a build with --build")
     if options.no_build:
         if not recipe.library.exists():
             raise ValueError(f"{recipe.name} was not compiled here before, and --no-build compiles nothing")
         return
+    if len(recipe.objects) > LARGE_SOURCES and not options.build:
+        raise ValueError(f"{recipe.name} has {len(recipe.objects)} sources: start such a build with --build")
     folder = (options.environments_folder / FOLDER).absolute()
     with alone(folder, f"{arch}-{built.hash[:8]}-{recipe.name}"[:200], progress.say):
         made = prebuilding.make(

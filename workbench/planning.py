@@ -25,7 +25,11 @@ from workbench.strict_json import read_json
 MOST_CASES, LONGEST_CASE = 10_000, 10_000  # characters of its JSON; it goes through a pipe in one piece
 MOST_RANKS = 64
 READ_LIMIT_S, WAS_READ = 30, 77
-RELATIVE_IMPORT = re.compile(r"^[ \t]*from \.(\w*) import (\([^)]*\)|.*)", re.MULTILINE)
+COMMENT = re.compile(r"#.*")
+RELATIVE_IMPORT = re.compile(
+    r"(?:^|[;:])[ \t]*from[ \t]*\.[ \t]*(\w*)[ \t]+import\b[ \t]*(\((?:#.*\n|[^)#])*\)|(?:\\\n|[^\n;])*)",
+    re.MULTILINE,
+)
 READ = """
 import contextlib, itertools, json, os, sys
 with contextlib.suppress(Exception):
@@ -243,22 +247,27 @@ def _check_ranks(case: Mapping[str, Any], name: str) -> None:
 def hash_of(file: Path) -> str:
     """Of the files whose change would change the trial: the kernel's, and those beside it that it is made of."""
     found = hashlib.sha256()
-    for each in (file, *sorted(_imported(file))):
+    for each in (file, *sorted(made_of(file))):
         found.update(each.read_bytes())
     return found.hexdigest()[:12]
 
 
-def _imported(file: Path) -> set[Path]:
-    """The files beside it that it imports, and those that they do."""
+def made_of(file: Path) -> set[Path]:
+    """The files beside it that it imports with `from .`, and those that they do."""
     found: set[Path] = set()
     waiting = [file]
     while waiting:
         for module, members in RELATIVE_IMPORT.findall(waiting.pop().read_text("utf-8", "replace")):
-            names = [module] if module else re.findall(r"\w+", members)
+            names = [module] if module else re.findall(r"\w+", COMMENT.sub("", members))
             new = {each for name in names if (each := file.parent / f"{name}.py").is_file()} - found - {file}
             found |= new
             waiting.extend(new)
     return found
+
+
+def beside(file: Path) -> list[Path]:
+    """What a kernel's file takes along to another folder: what it is made of, and all shared files."""
+    return sorted({*made_of(file), *file.parent.glob("_[!_]*.py")})
 
 
 Cases = Sequence[dict[str, Any]]

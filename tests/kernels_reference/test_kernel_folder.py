@@ -89,6 +89,29 @@ def test_the_hash_follows_what_a_kernel_is_made_of(tmp_path):
     assert changed("_shared") == {"one", "other"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from . import _a\n",
+        "from . import other as b, _a as c  # and no more\n",
+        "from . import (\n    other,  # of (two)\n    _a,\n)\n",
+        "from . import other, \\\n    _a\n",
+        "from ._a import x\n",
+        "from ._a import (\n    x,\n    y,\n)\n",
+        "from . import other; from ._a import x\n",
+        "if True: from . import _a\n",
+        "def cost():\n\tfrom ._a import x\n",
+        "from  .  import(_a)\n",
+        "from . import _a\r\n",
+    ],
+)
+def test_an_import_is_followed_however_it_is_written(tmp_path, text):
+    for name, content in (("one", text), ("other", ""), ("_a", ""), ("two", "")):
+        (tmp_path / f"{name}.py").write_bytes(content.encode())
+    assert tmp_path / "_a.py" in planning.made_of(tmp_path / "one.py")
+    assert tmp_path / "two.py" not in planning.made_of(tmp_path / "one.py")
+
+
 def test_kernels_that_import_each_other_have_a_hash(tmp_path):
     for name, other in (("one", "two"), ("two", "one")):
         (tmp_path / f"{name}.py").write_text(f"from . import (\n    {other},\n)\n")

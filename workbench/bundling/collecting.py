@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.environments import Environment, Sources, carry, fetch_needs
+from workbench.planning import beside
 
 from .writing import Item
 
@@ -76,7 +77,7 @@ def _modules(prebuilt: Path, arch: str | None, wheels: Path) -> Iterator[Item]:
 
 
 def _users(plan: dict[str, Any]) -> tuple[list[Item], dict[str, Any]]:
-    """A kernel's file comes with the shared files beside it."""
+    """A kernel's file comes with those beside it that it may import."""
     items: dict[str, Item] = {}
     changed = {**plan, "environment": [_carried(spec) for spec in plan["environment"]]}
     for name in (each for each in FILES if each in plan):
@@ -96,7 +97,7 @@ def _carried(spec: str) -> str:
 def _place(file: Path, items: dict[str, Item]) -> str:
     if not file.is_file():
         raise ValueError(f"the plan names {file}, which is not there")
-    for each in (file, *(sorted(file.parent.glob("_[!_]*.py")) if file.suffix == ".py" else ())):
+    for each in (file, *(beside(file) if file.suffix == ".py" else ())):
         path = f"files/{each.name}"
         if items.setdefault(path, Item(path, each, "file of the plan")).source.resolve() != each.resolve():
             raise ValueError(

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.planning import beside
+
 from .blocks import Block
 
 
@@ -22,9 +24,9 @@ def kept(block: Block, folder: Path) -> Block:
 
 
 def _kernel(file: Path, folder: Path) -> str:
-    """With the shared files beside it, which it may import."""
-    for shared in file.parent.glob("_[!_]*.py"):
-        _copy(shared, folder)
+    """With those beside it that it may import."""
+    for each in beside(file):
+        _copy(each, folder)
     return _copy(file, folder)
 
 

@@ -17,7 +17,8 @@ class Change:
     `trial` is that of the second side; times are geometric means over the processes. `low` and `high` bound the
     ratio with 95 %, each trial for itself; `p` is after Holm. `limit` is the margin in use. `more_needed` is
     for each side: 0 where the word stands, None where no number of processes helps. `tuned`: what the processes
-    of each side chose, in a tuned mode.
+    of each side chose, in a tuned mode. `nearest` and `farthest`, from 1, is the ratio without what the card's state
+    may have added: None where it added nothing, the second also where that has no bound.
     """
 
     trial: Trial
@@ -35,6 +36,8 @@ class Change:
     limit: float
     p: float | None
     tuned: Tunings = ((), ())
+    nearest: float | None = None
+    farthest: float | None = None
 
     @property
     def percent(self) -> str:

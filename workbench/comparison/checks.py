@@ -54,7 +54,11 @@ def shifts(before: Gathered, after: Gathered, rule: Rule) -> dict[str, float]:
 
     No time falls faster than the clock rises. Under a power limit it is the faster kernel that has the lower clock.
     """
-    states = {"clocks": ("sm_mhz", "clocks", CLOCKS_APART, -1), "anchor": ("anchor_us", "", rule.margin, 1)}
+    states = {
+        "clocks": ("sm_mhz", "clocks", CLOCKS_APART, -1),
+        "memory clocks": ("memory_mhz", "clocks", CLOCKS_APART, -1),
+        "anchor": ("anchor_us", "", rule.margin, 1),
+    }
     found = {
         reason: sign * _gap(before.by_process(name, within), after.by_process(name, within), share)
         for reason, (name, within, share, sign) in states.items()
@@ -63,16 +67,18 @@ def shifts(before: Gathered, after: Gathered, rule: Rule) -> dict[str, float]:
 
 
 def _gap(before: Figures, after: Figures, share: float) -> float:
-    """With its noise, if it is more than `share` without it; else 0. Only enough processes show their noise.
+    """With its noise, if it is more than `share`, also without the noise; else 0.
 
-    A clock is read once a visit, and jumps by 4 % between visits that take the same time.
+    A clock is read once a visit, and jumps by 4 % between visits that take the same time. Too few processes show no
+    noise: a gap of theirs may be of any size, to its own side.
     """
     if not before or not after:
         return 0.0
     gap = fmean(after.values()) - fmean(before.values())
     found = estimate(before, after, may_pair=False, fewest=DEFAULT.fewest)
-    noise = found.half_width if found else 0.0
-    return gap + math.copysign(noise, gap) if abs(gap) - noise > math.log1p(share) else 0.0
+    if abs(gap) - (found.half_width if found else 0.0) <= math.log1p(share):
+        return 0.0
+    return gap + math.copysign(found.half_width if found else math.inf, gap)
 
 
 def notes(before: Gathered, after: Gathered) -> list[str]:

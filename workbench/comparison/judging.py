@@ -111,7 +111,11 @@ def _draft(before: Gathered, after: Gathered, at: Place, rule: Rule, floor: floa
     change = replace(change, ratio=_ratio(before, after), reasons=reasons, more_needed=missing)
     if not found:
         return _Draft(change)
-    return _Draft(_bounded(change, found), *found.without(moved.values()), not against, tuple(moved))
+    change, (nearest, farthest) = _bounded(change, found), found.without(moved.values())
+    if moved:
+        bound = math.exp(farthest.log_ratio) if math.isfinite(farthest.log_ratio) else None
+        change = replace(change, nearest=math.exp(nearest.log_ratio), farthest=bound)
+    return _Draft(change, nearest, farthest, not against, tuple(moved))
 
 
 def _ratio(before: Gathered, after: Gathered) -> float:

@@ -72,6 +72,8 @@ EXPLAINED: Mapping[str, str] = {
     "floor too high": f"equal environments differ by more than {WIDEST:.0%} in this run",
     "clocks": f"the sides' SM clocks are more than {CLOCKS_APART:.0%} apart, and not by their noise: "
     "the word must hold with and without what that explains",
+    "memory clocks": f"the sides' memory clocks are more than {CLOCKS_APART:.0%} apart, and not by their noise: "
+    "the word must hold with and without what that explains",
     "clocks unknown": "no SM clock was stored on a side",
     "tactics vary": "tunings of one side picked different tactics",
     "other tactics": "no tactic was picked on both sides: the difference may be the tuner's choice",

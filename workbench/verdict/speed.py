@@ -11,7 +11,8 @@ from workbench.verdict.policy import Policy
 from workbench.verdict.word import Word
 
 HOST = "host timer"
-OBSTACLES = ("floor too high", "clocks", "anchor", "assumed while throttled")
+STATES = ("clocks", "memory clocks", "anchor")
+OBSTACLES = ("floor too high", *STATES, "assumed while throttled")
 NO_RATIO = tuple(reason for reason, words in EXPLAINED.items() if words.endswith("no ratio"))
 
 
@@ -69,9 +70,7 @@ def _rank(change: Change) -> tuple[bool, int, str]:
 def _speed(change: Change, policy: Policy) -> Speed:
     shown = _shown(change)
     if change.verdict == Direction.SLOWER and change.ratio is not None:
-        if change.ratio - 1 <= policy.slower:
-            return Speed(Word.NOT_SLOWER, f"{shown}: the policy allows {policy.slower:.1%}", change)
-        return Speed(Word.SLOWER, shown, change)
+        return _slower(change, policy, shown)
     if change.verdict in (Direction.FASTER, Direction.SAME):
         return Speed(Word(change.verdict.lower()), shown, change)
     if (
@@ -81,6 +80,23 @@ def _speed(change: Change, policy: Policy) -> Speed:
     ):
         return Speed(Word.NOT_SLOWER, shown, change)
     return Speed(Word.UNDECIDED, f"{shown}: {_reason(change)}", change, *_settle(change, policy.comparison()))
+
+
+def _slower(change: Change, policy: Policy, shown: str) -> Speed:
+    """Where the card was not in the same state for both sides, the word must hold with and without it."""
+    least, most = (
+        (change.ratio, change.ratio) if change.nearest is None else (change.nearest, change.farthest)
+    )
+    allowed = f"{shown}: the policy allows {policy.slower:.1%}"
+    if most is not None and most - 1 <= policy.slower:
+        return Speed(Word.NOT_SLOWER, allowed, change)
+    if least is not None and least - 1 > policy.slower:
+        return Speed(Word.SLOWER, shown, change)
+    return Speed(Word.UNDECIDED, f"{allowed}, and {_card(change)}", change, "calm")
+
+
+def _card(change: Change) -> str:
+    return "; ".join(EXPLAINED[reason] for reason in STATES if reason in change.reasons)
 
 
 def _shown(change: Change) -> str:

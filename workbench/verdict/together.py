@@ -12,7 +12,10 @@ from workbench.verdict.word import AGAINST
 
 @dataclass(frozen=True)
 class Overall:
-    """The weighted geometric mean of candidate over baseline, and its 95 %."""
+    """The weighted geometric mean of candidate over baseline, and its 95 %.
+
+    Without what the card's state may have added to a trial, a slowdown or a gain.
+    """
 
     ratio: float
     low: float
@@ -81,14 +84,18 @@ def _slower(found: Overall, policy: Policy) -> bool:
 
 def _mean(weighed: Iterable[tuple[float, Change | None]]) -> Overall | None:
     """Half widths are added as independent."""
-    logs = [
-        (weight, math.log(change.low), math.log(change.high))
-        for weight, change in weighed
-        if change and change.low and change.high
-    ]
+    logs = [(weight, *bounds) for weight, change in weighed if change and (bounds := _bounds(change))]
     if not logs:
         return None
     total = sum(weight for weight, _, _ in logs)
     middle = sum(weight * (low + high) / 2 for weight, low, high in logs) / total
     half = math.sqrt(sum((weight * (high - low) / 2) ** 2 for weight, low, high in logs)) / total
     return Overall(math.exp(middle), math.exp(middle - half), math.exp(middle + half), len(logs))
+
+
+def _bounds(change: Change) -> tuple[float, float] | None:
+    """Of the logarithm, around what is left of the ratio; None where they are not known."""
+    if not (change.low and change.high):
+        return None
+    added = math.log(change.ratio / change.nearest) if change.ratio and change.nearest else 0.0
+    return math.log(change.low) - added, math.log(change.high) - added
