@@ -199,7 +199,7 @@ def run(*arguments):
 
 def test_known_issues_follow_their_schema():
     found = known_issues.load()
-    assert len(found) == 68
+    assert len(found) == 69
     assert all(each.sources and "#" in each.sources[0] for each in found)
     assert {each.id for each in found if not each.shown} == {"KI-023", "KI-065"}
 
