@@ -115,12 +115,8 @@ def test_a_function_is_called_by_the_name_that_the_version_had():
 def test_the_files_are_clean(tmp_path):
     for name, mode in EVERY:
         (tmp_path / f"{name}_{mode}.py").write_text(text(name, mode), encoding="utf-8")
-    rules = [
-        "--config",
-        ROOT / "pyproject.toml",
-        "--ignore",
-        "TID253",
-    ]  # our rule that torch stays inside functions
+    # Not ours there: torch stays inside functions; and lines, which grow by the modules' names before their own.
+    rules = ["--config", ROOT / "pyproject.toml", "--ignore", "TID253,E501"]
     done = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--no-cache", *rules, tmp_path],
         capture_output=True,
