@@ -1,6 +1,7 @@
 """Modules built ahead, and the compile step made visible, with a stand-in for FlashInfer's JitSpec."""
 
 import abc
+import contextlib
 import json
 import lzma
 import sys
@@ -160,6 +161,17 @@ def test_where_nothing_shall_be_compiled_only_what_is_there_is_taken(flashinfer)
     there = spec("xqa", sources=5)
     there.is_compiled = True
     assert there.build(False) == "built xqa"
+
+
+def test_a_refusal_that_the_library_has_caught_is_not_lost(flashinfer):
+    spec, _ = flashinfer(no_build=True)
+    builds.caught()
+    with contextlib.suppress(Exception):
+        spec("trtllm_utils", sources=2).build(False)
+    with pytest.raises(trial.Stopped, match="trtllm_utils is not there"):
+        builds.caught()
+    flashinfer()  # the next trial
+    builds.caught()
 
 
 def test_a_module_built_ahead_is_taken_and_told(flashinfer):

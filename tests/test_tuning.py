@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from workbench.worker import trial, tuning
+from workbench.worker import builds, trial, tuning
 
 
 class Runner:
@@ -113,6 +113,23 @@ def test_an_environment_without_an_autotuner(monkeypatch):
     monkeypatch.setitem(sys.modules, "flashinfer", None)
     with pytest.raises(trial.Stopped, match="no autotuner"):
         tuned(lambda: None)
+
+
+def test_a_call_whose_every_try_failed_is_not_called_tuned(monkeypatch):
+    tuner = stand_in(monkeypatch, answers=(-1, -1))
+    with pytest.raises(trial.Stopped, match="no tactic that the autotuner tried has run") as stopped:
+        tuned(lambda: tuner.get().choose_one("gemm1", [Runner()]))
+    assert stopped.value.reason == "not_exercised"
+    tuner.stats = SimpleNamespace(failed_profiling_count={})
+    assert tuned(lambda: tuner.get().choose_one("gemm1", [Runner()]))[0]["chosen"] == {"gemm1": "Runner -1"}
+
+
+def test_a_refused_build_that_the_tuner_has_caught_ends_the_trial(monkeypatch):
+    """As 0.6.11.post1's tuner does, which waits with a module of its own and skips what fails."""
+    tuner = stand_in(monkeypatch)
+    monkeypatch.setitem(builds._NOW, "refusal", trial.Stopped("not_run", "--no-build compiles nothing"))
+    with pytest.raises(trial.Stopped, match="--no-build"):
+        tuned(lambda: tuner.get().choose_one("gemm1", [Runner()]))
 
 
 def test_tactics_that_a_case_sets_are_answered_whatever_was_tuned(monkeypatch):

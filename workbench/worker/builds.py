@@ -22,7 +22,7 @@ _USED: dict[str, set[str]] = {}  # kernel file -> modules built ahead that it us
 
 def announce(stage, tell, command, stopped):
     """Wrap FlashInfer's compile steps, each once; nothing is wrapped where FlashInfer was not imported."""
-    _NOW.update(stage=stage, tell=tell, command=command, stopped=stopped)
+    _NOW.update(stage=stage, tell=tell, command=command, stopped=stopped, refusal=None)
     for spec in _specs():
         spec.build = _told(spec.build)
         if isinstance(getattr(spec, "aot_path", None), property):
@@ -43,6 +43,12 @@ def _specs():
 def used(kernel_file):
     """Names of the modules built ahead that this kernel has used in this worker."""
     return sorted(_USED.get(kernel_file, ()))
+
+
+def caught():
+    """Raises a refusal again that the library has caught: what it did instead is not what was asked for."""
+    if _NOW.get("refusal"):
+        raise _NOW["refusal"]
 
 
 def _ahead(original, spec):
@@ -80,18 +86,21 @@ def _refuse(spec):
     if not sources:
         return  # CuTe DSL compiles as Triton does, without a compiler of the machine's
     if _NOW["command"].get("no_build") and not getattr(spec, "is_compiled", False):
-        raise _NOW["stopped"](
-            "not_run",
-            f"the module {spec.name} is not there, and --no-build compiles nothing; `workbench prebuild` makes it, "
-            "and --prebuilt DIR brings it",
+        raise _refusal(
+            f"the module {spec.name} is not there, and --no-build compiles nothing: make it with `workbench prebuild` "
+            "and bring it with --prebuilt DIR, or leave --no-build out"
         )
     if sources <= LARGE_SOURCES or _NOW["command"].get("build") or _left(spec) == 0:
         return
-    raise _NOW["stopped"](
-        "not_run",
+    raise _refusal(
         f"the module {spec.name} is not built: {_left(spec)} sources, {_estimate(_left(spec))} on this machine; "
-        "bring one with --prebuilt DIR, or start the build with --build",
+        "bring one with --prebuilt DIR, or start the build with --build"
     )
+
+
+def _refusal(message):
+    _NOW["refusal"] = _NOW["stopped"]("not_run", message)
+    return _NOW["refusal"]
 
 
 def _left(spec):

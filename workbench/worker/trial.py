@@ -162,6 +162,7 @@ def ready(command, kernel, function, stage, tell):
         mode = mode[: -len(tuning.TUNED)]
     stage("first_call")
     sizes = called_once(kernel, call, command["device"])
+    builds.caught()
     if is_sanitized(mode) or mode in ("eager", "fenced", "fenced_start"):
         timed = eager(kernel, call, inputs, case, sizes, stage, tell_and_keep)
     elif mode == "graph":

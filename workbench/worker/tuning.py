@@ -9,8 +9,9 @@ import importlib
 import sys
 import time
 
-from . import values
+from . import builds, values
 
+DEFAULT = -1  # the tactic of a call that was not tuned
 TUNED = "+tuned"  # behind the name of a mode: graph+tuned
 
 
@@ -27,7 +28,8 @@ def forget():
 def tuned(call, stage, tell, stopped):
     """Tune all that the call asks the autotuner; tells `tuning`: seconds, what was chosen, how many tries failed.
 
-    Raises `stopped` where there is no autotuner, or where the call does not ask it.
+    Raises `stopped` where there is no autotuner, where the call does not ask it, or where no tactic could be tried:
+    the tuner skips one that fails without a word, and the default one would run.
     """
     stage("tune")
     try:
@@ -41,12 +43,18 @@ def tuned(call, stage, tell, stopped):
         call()
         values.synchronize("cuda")
     seconds = time.monotonic() - began
+    builds.caught()
     with watched(autotuner.AutoTuner) as chosen:
         call()
         values.synchronize("cuda")
     if not chosen:
         raise stopped("not_exercised", "the call asks the autotuner nothing: it has one tactic here")
-    tell(tuning={"seconds": round(seconds, 2), "chosen": chosen, **counts(tuner)})
+    failed = counts(tuner)
+    tell(tuning={"seconds": round(seconds, 2), "chosen": chosen, **failed})
+    if failed["failed"] and all(each.endswith(f" {DEFAULT}") for each in chosen.values()):
+        raise stopped(
+            "not_exercised", "no tactic that the autotuner tried has run: the default one is what is left"
+        )
 
 
 @contextlib.contextmanager
