@@ -16,7 +16,7 @@ from workbench.verdict.word import OPEN
 
 MOST_KERNELS = 6
 FIRST = {
-    "calm": "Too warm or not alone: let the card cool, and see that nothing else runs on it.",
+    "calm": "The card was not alike for both sides (clocks, warmth, other work): let it cool, and run nothing else.",
     "host timer": "Their times hold the host's work; a graph shows the device's.",
     "by turns": "The two were not measured by turns in one run.",
     "noise": "More processes a side would tell.",
