@@ -316,14 +316,36 @@ def cost(*, rows):
 """
 
 
+TUNER = """
+class AutoTuner:
+    def choose_one(self, custom_op, runners):
+        return runners[0], -1
+"""
+WAITING = """
+import pathlib
+from .jit.core import JitSpec
+
+def get_trtllm_utils_module():
+    return JitSpec("trtllm_utils", [pathlib.Path(__file__).with_name("twice.cu")]).build_and_load()
+"""
+ASKING = """
+from . import autotuner
+
+def tuned_twice(x):
+    autotuner.AutoTuner().choose_one("twice", [x])
+    return twice(x)
+"""
+
+
 def fake_flashinfer(wheels):
-    """A library with one kernel, that compiles it on the first call as FlashInfer does."""
+    """A library with one kernel, that compiles it on the first call as FlashInfer does; its tuner has a module, too."""
     import zipfile
 
     info, version = "flashinfer_python-0.0.1.dist-info", "0.0.1"
     files = {
         "flashinfer/__init__.py": "", "flashinfer/jit/__init__.py": "", "flashinfer/jit/core.py": JIT,
-        "flashinfer/twice.py": TWICE, "flashinfer/twice.cu": 'extern "C" int twice(int x) { return 2 * x; }\n',
+        "flashinfer/twice.py": TWICE + ASKING, "flashinfer/autotuner.py": TUNER,
+        "flashinfer/tllm_utils.py": WAITING, "flashinfer/twice.cu": 'extern "C" int twice(int x) { return 2 * x; }\n',
         "tvm_ffi/__init__.py": "",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: flashinfer-python\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
@@ -364,6 +386,10 @@ def test_the_library_says_what_it_needs_and_a_second_start_makes_nothing(tmp_pat
     assert (made["module"], made["state"], made["objects"], made["of"]) == ("twice_9", "made", 1, 1)
     assert "1 cases of twice need no module: ValueError: too many rows" in said.err
     assert list(prebuilt.modules(tmp_path / "m", "0.0.1", "9.0", tmp_path / "u")) == ["twice_9"]
+    (tmp_path / "tuned.py").write_text(KERNEL.replace("twice.twice", "twice.tuned_twice"))
+    assert cli.main([*(word.replace("twice.py", "tuned.py") for word in words), "--dry-run"]) == 0
+    tuned = [each["module"] for each in json.loads(capsys.readouterr().out)]
+    assert tuned == ["twice_9", "trtllm_utils"]
     assert cli.main(words) == 0
     assert json.loads(capsys.readouterr().out)[0]["state"] == "there"
 

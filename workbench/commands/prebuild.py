@@ -119,7 +119,7 @@ def made(
     from workbench import prebuilding
 
     workspace = Path(options.output).absolute() / ".building"
-    asked = prebuilding.ask(built, kernel, options.arch, toolkit.home, workspace)
+    asked = prebuilding.ask(built, kernel, options.arch, toolkit.home, workspace, tuner=True)
     _say_without(kernel.name, asked.without)
     for recipe in asked.recipes:
         if most_objects is not None and len(recipe.objects) > most_objects:

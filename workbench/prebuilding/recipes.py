@@ -71,10 +71,17 @@ class Asked:
     without: list[Without]
 
 
-def ask(built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Path) -> Asked:
-    """Makes the calls for `arch` ("9.0a") in the environment, with a GPU that is not there. Raises BuildError."""
+def ask(
+    built: Built, kernel: Kernel, arch: str, cuda_home: Path, workspace: Path, tuner: bool = False
+) -> Asked:
+    """Makes the calls for `arch` ("9.0a") in the environment, with a GPU that is not there; `tuner`: as if tuned.
+
+    Raises BuildError.
+    """
     cases: Sequence[dict[str, Any]] = kernel.cases
-    request = {"kernel_file": os.fspath(kernel.file), "cases": cases, "sm": arch.rstrip("af")}
+    request = {
+        "kernel_file": os.fspath(kernel.file), "cases": cases, "sm": arch.rstrip("af"), "tuner": tuner
+    }  # fmt: skip
     said = {
         "FLASHINFER_CUDA_ARCH_LIST": arch, "FLASHINFER_WORKSPACE_BASE": os.fspath(workspace),
         "CUDA_HOME": os.fspath(cuda_home), "FLASHINFER_NO_DOWNLOAD": "1",

@@ -5,13 +5,15 @@ its ninja file is written and something that does nothing stands in for the modu
 """
 
 import contextlib
+import importlib
 import json
 import os
 import re
+import sys
 import traceback
 from typing import Any
 
-from . import compiled, find, pretence, serve, trial
+from . import compiled, find, pretence, serve, trial, tuning
 
 DRIVER = re.compile(
     "cudaErrorInsufficientDriver|cudaErrorNoDevice|requires CUDA support|no NVIDIA driver", re.I
@@ -34,7 +36,10 @@ class Module:
 
 
 def answer(request):
-    """`kernel_file`, `cases`, `sm` ("9.0") -> `modules`, and cases that met none: the stage they came to, and why."""
+    """`kernel_file`, `cases`, `sm` ("9.0") -> `modules`, and cases that met none: the stage they came to, and why.
+
+    With `tuner`, also the module that FlashInfer's autotuner waits with, where a call asks the tuner.
+    """
     kernel, stage = trial.load(request["kernel_file"]), trial.Stage(lambda **_: None)
     asked: dict[str, Any] = {}
     without = []
@@ -42,13 +47,26 @@ def answer(request):
         function, ended = _found(kernel, stage)
         if ended:
             return {"modules": [], "without": [_short(case, stage, ended) for case in request["cases"]]}
-        with recorded(asked) as called:
+        with recorded(asked) as called, _asking_the_tuner() as tuned:
             for case in request["cases"]:
                 before = len(asked) + len(called)
                 ended = follow(kernel, function, case, request["sm"], card, stage)
                 if len(asked) + len(called) == before:
                     without.append(_short(case, stage, ended))
+            if request.get("tuner") and tuned:
+                _wait_as_the_tuner_does()
     return {"modules": [recipe(spec) for spec in asked.values()], "without": without}
+
+
+def _asking_the_tuner():
+    """What calls ask FlashInfer's autotuner within it, as `tuning.watched`; nothing where it has none."""
+    tuner = sys.modules.get("flashinfer.autotuner")
+    return tuning.watched(tuner.AutoTuner) if tuner else contextlib.nullcontext({})
+
+
+def _wait_as_the_tuner_does():
+    with contextlib.suppress(ImportError, AttributeError):  # not every version has it
+        importlib.import_module("flashinfer.tllm_utils").get_trtllm_utils_module()
 
 
 def _short(case, stage, ended):
