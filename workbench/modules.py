@@ -77,7 +77,9 @@ def _make(
 ) -> None:
     if options.no_build:
         if not recipe.library.exists():
-            raise ValueError(f"{recipe.name} was not compiled here before, and --no-build compiles nothing")
+            raise ValueError(
+                f"{recipe.name} was not compiled here before, and --no-build compiles nothing: leave it out"
+            )
         return
     if len(recipe.objects) > LARGE_SOURCES and not options.build:
         raise ValueError(f"{recipe.name} has {len(recipe.objects)} sources: start such a build with --build")

@@ -53,7 +53,9 @@ def tuned(call, stage, tell, stopped):
     tell(tuning={"seconds": round(seconds, 2), "chosen": chosen, **failed})
     if failed["failed"] and all(each.endswith(f" {DEFAULT}") for each in chosen.values()):
         raise stopped(
-            "not_exercised", "no tactic that the autotuner tried has run: the default one is what is left"
+            "not_exercised",
+            "no tactic that the autotuner tried has run, and the default one is left; it says why with "
+            "FLASHINFER_LOGGING_LEVEL=debug",
         )
 
 
