@@ -31,6 +31,14 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
     query, kv, sinks = inputs["query"], inputs["kv"], inputs["sinks"]
     made = dict(float_workspace_buffer=_paged.workspace(query), kv_layout="HND", backend=inputs["backend"])
     wrapper = function(**made) if sinks is None else _with_sinks(inputs, made)
+    plan(wrapper, inputs)
+    # What the wrapper with sinks takes besides has no names: it goes by place.
+    more = () if sinks is None else (sinks, inputs["scale"])
+    return _paged.into(torch.empty_like(query), wrapper.run, query, kv, *more)
+
+
+def plan(wrapper: Any, inputs: dict[str, Any], **more: Any) -> None:
+    query, kv = inputs["query"], inputs["kv"]
     numbers = _paged.page_numbers(inputs["block_tables"], inputs["seq_lens"], kv.shape[3])
     wrapper.plan(
         qo_indptr=inputs["query_starts"],
@@ -44,10 +52,8 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
         window_left=inputs["window"],
         q_data_type=query.dtype,
         kv_data_type=kv.dtype,
+        **more,
     )
-    # What the wrapper with sinks takes besides has no names: it goes by place.
-    more = () if sinks is None else (sinks, inputs["scale"])
-    return _paged.into(torch.empty_like(query), wrapper.run, query, kv, *more)
 
 
 def _with_sinks(inputs: dict[str, Any], made: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ Source: flashinfer/prefill.py, include/flashinfer/attention/hopper/quantization.
 
 from typing import Any
 
-from . import _paged, _prefill, trtllm_prefill_fp8
+from . import _paged, _prefill, batch_prefill, trtllm_prefill_fp8
 
 API = "flashinfer.BatchPrefillWithPagedKVCacheWrapper"
 DEVICES = ("cuda",)
@@ -43,21 +43,7 @@ def prepare(function: Any, inputs: dict[str, Any]) -> Any:
         raise NotImplementedError("the wrapper with sinks does not tell one type of cache from another")
     made = dict(float_workspace_buffer=_paged.workspace(query), kv_layout="HND", backend=inputs["backend"])
     wrapper, out = function(**made), trtllm_prefill_fp8.empty_answer(inputs)
-    numbers = _paged.page_numbers(inputs["block_tables"], inputs["seq_lens"], kv.shape[3])
-    wrapper.plan(
-        qo_indptr=inputs["query_starts"],
-        **{f"paged_kv_{name}": value for name, value in numbers.items()},
-        num_qo_heads=query.shape[1],
-        num_kv_heads=kv.shape[2],
-        head_dim_qk=query.shape[2],
-        page_size=kv.shape[3],
-        causal=True,
-        sm_scale=inputs["scale"],
-        window_left=inputs["window"],
-        q_data_type=query.dtype,
-        kv_data_type=kv.dtype,
-        o_data_type=out.dtype,
-    )
+    batch_prefill.plan(wrapper, inputs, o_data_type=out.dtype)
     by_place, by_name = _scales(inputs)
     return _paged.into(out, wrapper.run, query, kv, *by_place, **by_name)
 
