@@ -1,16 +1,22 @@
 """Modules built ahead, and the compile step made visible, with a stand-in for FlashInfer's JitSpec."""
 
 import abc
+import collections
 import contextlib
+import importlib.util
 import json
 import lzma
+import os
+import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
 
+import workbench
 from workbench import prebuilt, records
+from workbench.environments import build, parse
 from workbench.worker import builds, trial
 from workbench.workers import Told
 
@@ -92,14 +98,19 @@ def whole():
     )
 
 
-def apart():
+def apart(**more):
     """From 0.6.18: an abstract class, and below it one for each compiler."""
     base = type("JitSpec", (abc.ABC,), {"build": abc.abstractmethod(lambda self: None)})
-    nvcc = type("JitSpecNvcc", (Spec, base), {"build": Spec.build, "aot_path": Spec.aot_path})
+    nvcc = type("JitSpecNvcc", (Spec, base), {"build": Spec.build, "aot_path": Spec.aot_path, **more})
     return types.SimpleNamespace(JitSpec=base, JitSpecNvcc=nvcc)
 
 
-@pytest.fixture(params=[whole, apart])
+def packages():
+    """From 0.7.0: modules built ahead lie in several packages; what is loaded is an artifact."""
+    return apart(aot_artifacts=property(lambda spec: ()))
+
+
+@pytest.fixture(params=[whole, apart, packages])
 def flashinfer(request, monkeypatch):
     made = request.param()
     spec = getattr(made, "JitSpecNvcc", made.JitSpec)
@@ -180,3 +191,47 @@ def test_a_module_built_ahead_is_taken_and_told(flashinfer):
     assert spec("xqa", sources=5).aot_path == Path("data/aot/xqa")
     assert builds.used("k.py") == ["fused_moe_90"]
     assert {"prebuilt": ["fused_moe_90"]} in told
+
+
+def test_the_artifacts_that_070_loads_are_the_modules_built_ahead(monkeypatch):
+    made = packages()
+    Artifact = collections.namedtuple("AOTArtifact", "provider_id path cuda_architectures")
+    for name, held in (("core", vars(made)), ("env", {"AOTArtifact": Artifact})):
+        module = types.ModuleType(f"flashinfer.jit.{name}")
+        vars(module).update(held)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    command = {"kernel_file": "k.py", "prebuilt": {"xqa": "/some/where.so"}}
+    builds.announce(trial.Stage(lambda **_: None), lambda **_: None, command, trial.Stopped)
+    # Of no architecture: such an artifact is loaded without a look at the GPU.
+    assert made.JitSpecNvcc("xqa", 5).aot_artifacts == (("workbench", Path("/some/where.so"), None),)
+    assert made.JitSpecNvcc("page", 5).aot_artifacts == ()
+
+
+def test_a_module_built_ahead_that_the_library_does_not_take_is_not_compiled_in_its_place(flashinfer):
+    spec, _ = flashinfer(prebuilt={"xqa": "/some/torn.so"})
+    with pytest.raises(trial.Stopped, match=r"did not take the module xqa .*prebuild"):
+        spec("xqa", sources=5).build(False)
+
+
+TAKEN = """
+import sys
+from flashinfer.jit.page import gen_page_module
+from workbench.worker import builds, trial
+command = {"kernel_file": "k", "prebuilt": {"page": sys.argv[1]}}
+builds.announce(trial.Stage(lambda **_: None), lambda **_: None, command, trial.Stopped)
+print(gen_page_module().get_library_path(), builds.used("k"))
+"""
+
+
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="there is no torch to inherit")
+@pytest.mark.parametrize("version", ["0.6.11.post1", "0.6.18.post1", "0.7.0.post1"])
+def test_real_releases_take_a_module_built_ahead(tmp_path, version):
+    built = build(parse(f"flashinfer=={version}"), folder=tmp_path)
+    (tmp_path / "page.so").touch()
+    given = {**os.environ, **built.variables, "FLASHINFER_CUDA_ARCH_LIST": "9.0a"}
+    given.update(PYTHONPATH=str(Path(workbench.__file__).parents[1]), FLASHINFER_WORKSPACE_BASE=str(tmp_path))
+    command = [built.python, "-c", TAKEN, tmp_path / "page.so"]
+    said = subprocess.run(command, env=given, capture_output=True, text=True)
+    assert said.stdout.split("\n")[-2:] == [f"{tmp_path / 'page.so'} ['page']", ""], said.stderr

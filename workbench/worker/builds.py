@@ -25,8 +25,10 @@ def announce(stage, tell, command, stopped):
     _NOW.update(stage=stage, tell=tell, command=command, stopped=stopped, refusal=None)
     for spec in _specs():
         spec.build = _told(spec.build)
-        if isinstance(getattr(spec, "aot_path", None), property):
-            spec.aot_path = property(functools.partial(_ahead, spec.aot_path.fget))
+        for name, answer in _AHEAD:
+            own = getattr(spec, name, None)
+            if isinstance(own, property):
+                setattr(spec, name, property(functools.partial(_ahead, own.fget, answer)))
 
 
 def _specs():
@@ -51,7 +53,7 @@ def caught():
         raise _NOW["refusal"]
 
 
-def _ahead(original, spec):
+def _ahead(original, answer, spec):
     path = _NOW["command"].get("prebuilt", {}).get(spec.name)
     if path is None:
         return original(spec)
@@ -59,7 +61,16 @@ def _ahead(original, spec):
     if spec.name not in _USED.setdefault(kernel_file, set()):
         _USED[kernel_file].add(spec.name)
         _NOW["tell"](prebuilt=used(kernel_file))  # at once: the call may end the process
-    return pathlib.Path(path)
+    return answer(path)
+
+
+def _artifacts(path):
+    """As if one more package of modules were installed, whose module fits any GPU."""
+    return (sys.modules["flashinfer.jit.env"].AOTArtifact("workbench", pathlib.Path(path), None),)
+
+
+# What JitSpec asks for a module built ahead; from 0.7.0 the second is what it loads.
+_AHEAD = (("aot_path", pathlib.Path), ("aot_artifacts", _artifacts))
 
 
 def _told(build):
@@ -85,6 +96,11 @@ def _refuse(spec):
     sources = len(getattr(spec, "sources", ()))
     if not sources:
         return  # CuTe DSL compiles as Triton does, without a compiler of the machine's
+    if spec.name in _NOW["command"].get("prebuilt", {}):
+        raise _refusal(
+            f"the library did not take the module {spec.name} that was built ahead; what it printed says why: make it "
+            "anew with `workbench prebuild`, or leave --prebuilt out"
+        )
     if _NOW["command"].get("no_build") and not getattr(spec, "is_compiled", False):
         raise _refusal(
             f"the module {spec.name} is not there, and --no-build compiles nothing: make it with `workbench prebuild` "
