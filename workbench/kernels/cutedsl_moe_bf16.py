@@ -3,7 +3,7 @@
 Weights, experts, gates and the answer are those of cutlass_moe, `ep_size` and `ep_rank` too; the library
 wants up and gate in turns of 32 rows. `finalize`: `fused` adds up the experts of a token in the second
 product, in bfloat16 and in any order; `deterministic` in a kernel of its own, in float32.
-The environment must name nvidia-cutlass-dsl, 4.6 or later; the module that sorts tokens
+The environment must name nvidia-cutlass-dsl, 4.6.2 or later; the module that sorts tokens
 needs headers from the vendor's server, on SM90 too.
 
 TOLERANCE: the middle is rounded to bfloat16 and with `fused` each partial sum, about 5e-3 a row. Missed: one
