@@ -13,6 +13,7 @@ from workbench.options import Options
 from workbench.prebuilding import Made, Recipe, Toolkit, Without
 from workbench.worker import cubins
 from workbench.worker.builds import LARGE_SOURCES
+from workbench.worker.modules import Module
 
 ENVIRONMENT = parse("flashinfer==0.6.8.post1")
 KERNEL = dict(name="k", registers=4, spill_bytes=0, shared_bytes=1024, instructions=2, does_nothing=True)
@@ -199,3 +200,10 @@ def test_only_flashinfers_kernels_are_modules(planned: planning.Planned) -> None
         [planning.built_in("fp4_quantize")], [ENVIRONMENT], ["eager"], gpus.Gpu("H", "9.0", "u", "1", 1.0)
     )[0]
     assert [modules.is_one(each) for each in (planned, triton, real)] == [True, False, False]
+
+
+def test_a_stand_in_is_called_however_its_function_is_named():
+    called = []
+    module = Module(called)
+    assert module.moe_sort(1) is module and module["moe_permute"](2) is module
+    assert called == ["moe_sort", "moe_permute"]

@@ -26,6 +26,7 @@ from workbench.environments import (
     repack,
     save,
 )  # fmt: skip
+from workbench.environments.carrying import carry
 from workbench.environments.pins import related
 from workbench.results import Results
 from workbench.store import save as store
@@ -192,6 +193,17 @@ def test_the_parts_of_a_package_come_with_it(make, wheels):
     make_wheel(wheels, "nvidia_cutlass_dsl_libs_core", "4.5.0", {"cute.py": ""})
     made = make("sglang==0.9 nvidia-cutlass-dsl").packages
     assert {"nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-core"} <= set(made)
+
+
+def test_the_parts_of_a_package_are_carried_with_it(tmp_path, wheels):
+    needs = ("nvidia-cutlass-dsl-libs-base==4.5.0", "nvidia-cublas")
+    make_wheel(wheels, "nvidia_cutlass_dsl", "4.5.0", {}, needs)
+    make_wheel(wheels, "nvidia_cutlass_dsl_libs_base", "4.5.0", {}, ("nvidia-cutlass-dsl-libs-core==4.5.0",))
+    make_wheel(wheels, "nvidia_cutlass_dsl_libs_core", "4.5.0", {"cute.py": ""})
+    (tmp_path / "carried").mkdir()
+    carry(parse("nvidia-cutlass-dsl==4.5.0"), sources(tmp_path, wheels), tmp_path / "carried")
+    names = {file.name.partition("-")[0] for file in (tmp_path / "carried").iterdir()}
+    assert names == {f"nvidia_cutlass_dsl{part}" for part in ("", "_libs_base", "_libs_core")}
 
 
 def test_what_a_heavy_package_imports_of_cuda_comes_with_it(make, wheels):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import index
 from .declaration import save
-from .dependencies import declared_by, fitting, heavy, in_folder
+from .dependencies import declared_by, fitting, heavy, in_folder, part
 from .pins import Sources
 from .requirement import component_version
 from .spec import Environment
@@ -67,5 +67,16 @@ def _gather(requirements: "Iterable[Requirement]", sources: Sources, folder: Pat
 
 def _required(folder: Path, release: str) -> "list[Requirement]":
     """What the wheels there declare, less what is inherited."""
-    every = [each for wheel in sorted(folder.glob("*.whl")) for each in declared_by(wheel, release)]
-    return [each for each in every if not heavy(each.name)]
+    from packaging.utils import canonicalize_name
+
+    declared = [
+        (canonicalize_name(wheel.name.partition("-")[0]), each)
+        for wheel in sorted(folder.glob("*.whl"))
+        for each in declared_by(wheel, release)
+    ]
+    own = {owner for owner, _ in declared}
+    return [
+        each
+        for owner, each in declared
+        if not heavy(each.name) or part(canonicalize_name(each.name), owner, own)
+    ]

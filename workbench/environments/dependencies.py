@@ -23,6 +23,14 @@ def heavy(name: str) -> bool:
     return name not in SMALL and (name in HEAVY or name.startswith(HEAVY_STARTS))
 
 
+def part(name: str, owner: str, named: Collection[str]) -> bool:
+    """Whether `owner`, or what it is itself a part of, is empty without `name`.
+
+    So is nvidia-cutlass-dsl without its -libs-base, and that, since 4.6, without the -libs-core beside it.
+    """
+    return any(name.startswith(f"{each}-") and owner.startswith(each) for each in named)
+
+
 def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | None, python: str) -> list[str]:
     """Requirements that should be installed next into `site`, [] when nothing is missing any more.
 
@@ -37,10 +45,8 @@ def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | No
     for owner, distribution in own.items():
         for requirement in _declared(distribution.requires or [], python):
             name = canonicalize_name(requirement.name)
-            # nvidia-cutlass-dsl is empty without its -libs-base, and that, since 4.6, without the -libs-core beside it.
-            part = any(name.startswith(f"{each}-") and owner.startswith(each) for each in own)
-            part |= _of_cuda_python(owner, requirement, host)
-            if name in own or (heavy(name) and not part):
+            needed = part(name, owner, own) or _of_cuda_python(owner, requirement, host)
+            if name in own or (heavy(name) and not needed):
                 continue
             if wheels and not in_folder(wheels, requirement, python):
                 lacking += _lack(requirement, host.get(name), owner)

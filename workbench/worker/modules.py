@@ -34,6 +34,9 @@ class Module:
 
         return function
 
+    def __getitem__(self, name):  # as some callers write it
+        return getattr(self, name)
+
 
 def answer(request):
     """`kernel_file`, `cases`, `sm` ("9.0") -> `modules`, and cases that met none: the stage they came to, and why.
