@@ -281,6 +281,7 @@ def test_a_disk_that_fills_up_in_the_middle_stops_the_run_and_loses_nothing(tmp_
     assert full.returncode == 2, full.stderr
     assert "Traceback" not in full.stderr
     assert str(results) in full.stderr
+    assert "make room and run the same command again" in full.stderr
     before = load(results)
     assert not before.problems
     done = [result for result in before if result.attempt]
