@@ -168,6 +168,19 @@ def test_a_bundle_that_is_too_large_says_what_does_not_fit_and_writes_nothing(ma
         ('{"kernels": []}', "has 'kernels', which `workbench run` has not"),
         ('{"kernel": "fp4_quantize"}', "'kernel' is 'fp4_quantize'"),
         ('{"interleave": "yes"}', "'interleave' is 'yes'"),
+        ('{"effort": "none"}', "'effort' is 'none': invalid choice"),
+        ('{"effort": null}', "'effort' is 'None': invalid choice"),
+        ('{"memory_mb": 1.5}', "'memory_mb' is '1.5': invalid int value"),
+        ('{"memory_mb": 1e30}', "'memory_mb' is '1e\\+30': invalid int value"),
+        ('{"gpu": "0"}', "'gpu' is '0'; `workbench run` takes it as 0"),
+        ('{"arms": "two"}', "'arms' is 'two': invalid int value"),
+        ('{"generations": true}', "'generations' is 'True'"),
+        ('{"generations": 2.5}', "'generations' is '2.5': invalid int value"),
+        ('{"l2": 3}', "'l2' is '3': invalid choice"),
+        ('{"results": null}', "'results' is None; `workbench run` takes it as 'None'"),
+        ('{"wheels": 7}', "'wheels' is 7; `workbench run` takes it as '7'"),
+        ('{"python": ["python"]}', "'python' is"),
+        ('{"as_of": {"a": 1}}', "'as_of' is"),
         ("[]", "one object"),
         ("{", "not JSON"),
     ],
@@ -176,6 +189,15 @@ def test_a_plan_is_checked(tmp_path, plan, why):
     (tmp_path / "plan.json").write_text(plan)
     with pytest.raises(ValueError, match=why):
         _plan.read(tmp_path / "plan.json", command.defaults_of_run())
+
+
+def test_a_plan_may_say_all_that_the_command_line_may(tmp_path):
+    plan = {
+        "mode": ["eager", "--x"], "effort": "quick", "l2": "warm", "gpu": 1, "generations": 3, "memory_mb": 700,
+        "interleave": True, "wheels": "-w", "python": None, "no_build": False, "limit": ["build=5"], "results": "a b",
+    }  # fmt: skip
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert _plan.read(tmp_path / "plan.json", command.defaults_of_run()) == plan
 
 
 def test_what_is_said_now_goes_before_the_plan():
