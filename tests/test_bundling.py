@@ -1,5 +1,6 @@
 """A bundle there and back, and bundles that were damaged or made to do harm."""
 
+import errno
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workbench import bundling, cli
-from workbench.bundling import BadBundle, Item, collecting, unpack
+from workbench.bundling import BadBundle, Item, collecting, opening, unpack
 from workbench.commands import _plan
 from workbench.commands import run as command
 
@@ -160,6 +161,16 @@ def test_a_bundle_that_is_too_large_says_what_does_not_fit_and_writes_nothing(ma
         bundling.write(items, {}, "3.12", made, limit_bytes=4000)
     assert [row["path"] for row in problem.value.left_out] == ["wheels/small-1.0-py3-none-any.whl"]
     assert made.read_bytes() == before and not list(tmp_path.glob(".bundling-*"))
+
+
+def test_no_room_to_unpack_says_where(made, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(opening, "_copy", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*opened'"):
+        unpack(made, tmp_path / "opened")
+    assert not list((tmp_path / "opened").iterdir())
 
 
 @pytest.mark.parametrize(
