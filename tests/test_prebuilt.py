@@ -213,10 +213,11 @@ def test_where_nothing_shall_be_compiled_only_what_is_there_is_taken(flashinfer)
 
 
 def test_a_refusal_that_the_library_has_caught_is_not_lost(flashinfer):
-    spec, _ = flashinfer(no_build=True)
+    spec, told = flashinfer(no_build=True)
     builds.caught()
     with contextlib.suppress(Exception):
         spec("trtllm_utils", sources=2).build(False)
+    assert any("trtllm_utils is not there" in each.get("refused", "") for each in told)
     with pytest.raises(trial.Stopped, match="trtllm_utils is not there"):
         builds.caught()
     flashinfer()  # the next trial
