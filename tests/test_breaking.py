@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from workbench import canary, cli, environments, facts, gpus, locks, planning, records, runner, workers
+from workbench import canary, cli, crew, environments, facts, gpus, locks, planning, records, runner, workers
 from workbench.matrix import Matrix
 from workbench.results import Outcome, Result, Trial
 from workbench.store import MOST_PROBLEMS, load, save, save_all
@@ -281,6 +281,7 @@ def test_a_disk_that_fills_up_in_the_middle_stops_the_run_and_loses_nothing(tmp_
     assert full.returncode == 2, full.stderr
     assert "Traceback" not in full.stderr
     assert str(results) in full.stderr
+    assert "make room and run the same command again" in full.stderr
     before = load(results)
     assert not before.problems
     done = [result for result in before if result.attempt]
@@ -322,6 +323,21 @@ def fails(file):
         except OSError:
             continue
     os.write = write
+
+
+def test_a_worker_that_somebody_ends_before_its_first_trial_is_no_failure_of_it(tmp_path, monkeypatch, mine):
+    started = []
+
+    def start(*how):
+        started.append(workers.Worker(*how))
+        if len(started) == 1:
+            started[0].guard.kill()
+        return started[-1]
+
+    monkeypatch.setattr(crew, "Worker", start)
+    go(kernel_file(tmp_path), tmp_path / "r")
+    assert (len(started), standings(tmp_path / "r")) == (2, {"n=4": "ok"})
+    assert not mine()
 
 
 @pytest.mark.slow

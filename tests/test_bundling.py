@@ -1,5 +1,6 @@
 """A bundle there and back, and bundles that were damaged or made to do harm."""
 
+import errno
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workbench import bundling, cli
-from workbench.bundling import BadBundle, Item, collecting, unpack
+from workbench.bundling import BadBundle, Item, collecting, opening, unpack
 from workbench.commands import _plan
 from workbench.commands import run as command
 
@@ -162,12 +163,35 @@ def test_a_bundle_that_is_too_large_says_what_does_not_fit_and_writes_nothing(ma
     assert made.read_bytes() == before and not list(tmp_path.glob(".bundling-*"))
 
 
+def test_no_room_to_unpack_says_where(made, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(opening, "_copy", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*opened'"):
+        unpack(made, tmp_path / "opened")
+    assert not list((tmp_path / "opened").iterdir())
+
+
 @pytest.mark.parametrize(
     ("plan", "why"),
     [
         ('{"kernels": []}', "has 'kernels', which `workbench run` has not"),
         ('{"kernel": "fp4_quantize"}', "'kernel' is 'fp4_quantize'"),
         ('{"interleave": "yes"}', "'interleave' is 'yes'"),
+        ('{"effort": "none"}', "'effort' is 'none': invalid choice"),
+        ('{"effort": null}', "'effort' is 'None': invalid choice"),
+        ('{"memory_mb": 1.5}', "'memory_mb' is '1.5': invalid int value"),
+        ('{"memory_mb": 1e30}', "'memory_mb' is '1e\\+30': invalid int value"),
+        ('{"gpu": "0"}', "'gpu' is '0'; `workbench run` takes it as 0"),
+        ('{"arms": "two"}', "'arms' is 'two': invalid int value"),
+        ('{"generations": true}', "'generations' is 'True'"),
+        ('{"generations": 2.5}', "'generations' is '2.5': invalid int value"),
+        ('{"l2": 3}', "'l2' is '3': invalid choice"),
+        ('{"results": null}', "'results' is None; `workbench run` takes it as 'None'"),
+        ('{"wheels": 7}', "'wheels' is 7; `workbench run` takes it as '7'"),
+        ('{"python": ["python"]}', "'python' is"),
+        ('{"as_of": {"a": 1}}', "'as_of' is"),
         ("[]", "one object"),
         ("{", "not JSON"),
     ],
@@ -176,6 +200,15 @@ def test_a_plan_is_checked(tmp_path, plan, why):
     (tmp_path / "plan.json").write_text(plan)
     with pytest.raises(ValueError, match=why):
         _plan.read(tmp_path / "plan.json", command.defaults_of_run())
+
+
+def test_a_plan_may_say_all_that_the_command_line_may(tmp_path):
+    plan = {
+        "mode": ["eager", "--x"], "effort": "quick", "l2": "warm", "gpu": 1, "generations": 3, "memory_mb": 700,
+        "interleave": True, "wheels": "-w", "python": None, "no_build": False, "limit": ["build=5"], "results": "a b",
+    }  # fmt: skip
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert _plan.read(tmp_path / "plan.json", command.defaults_of_run()) == plan
 
 
 def test_what_is_said_now_goes_before_the_plan():

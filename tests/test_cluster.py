@@ -394,6 +394,15 @@ def test_refused_lines_are_counted_and_cost_no_other(tmp_path, capsys):
     assert (facts["added"], facts["known"], facts["refused"]) == (0, 2, 22)
 
 
+@pytest.mark.parametrize("hash_", ["\0", "\ud800", "/../../x", "a/b"])
+def test_what_stands_for_a_hash_names_no_place(tmp_path, hash_):
+    theirs = replace(OK, run="r2", provenance={"environment": {"hash": hash_}})
+    assert merged(tmp_path, [], [theirs, OK]).added == 2
+    assert {
+        len(each.relative_to(tmp_path / "mine").parts) for each in (tmp_path / "mine").rglob("*.jsonl")
+    } == {2}
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "theirs" / "any.jsonl").mkdir(parents=True)
     assert merged(tmp_path, [], []).refused == 1

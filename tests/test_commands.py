@@ -60,6 +60,21 @@ def test_stored_results_are_judged_by_the_same_rule(tmp_path, typed, reasons, co
     assert typed("show", tmp_path)[0] == code
 
 
+def test_what_is_said_twice_is_one_trial(tmp_path, typed):
+    asked = of_zoo(
+        tmp_path, "right", "--kernel-file", ZOO / "misbehaving.py", "--mode", "eager", "--mode", "eager"
+    )
+    (tmp_path / "right.json").write_text('[{"how": "right", "place": 0}, {"place": 0, "how": "right"}]')
+    assert typed(*asked)[1].startswith("1 ok; 0 of 1 were stored already")
+
+
+def test_two_kernels_of_one_name_are_not_one_kernel(tmp_path, typed):
+    other = tmp_path / "misbehaving.py"
+    other.write_text((ZOO / "misbehaving.py").read_text())
+    code, _, err = typed(*of_zoo(tmp_path, "right", "--kernel-file", other))
+    assert code == 2 and f"two kernels are named misbehaving: {ZOO / 'misbehaving.py'} and {other}" in err
+
+
 def test_modes_are_validated(tmp_path, typed):
     save(Result(Trial("k", {}, "piecewise", "e", "g"), "r", Outcome.OK, "ok"), tmp_path / "a.jsonl")
     assert typed("show", tmp_path, "--mode", "piecewise")[0] == 0

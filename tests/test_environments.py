@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from made_wheels import make_wheel
 
-from workbench.environments import BuildError, Environment, build, changed, parse, repack
+from workbench.environments import BuildError, Environment, build, changed, installer, parse, repack
 from workbench.environments.installer import decisive, redact
 from workbench.environments.lock import CACHES
 
@@ -242,6 +242,16 @@ def test_a_deleted_one_is_seen(make):
     built = make()
     built.python.unlink()
     assert "is gone" in changed(built)
+
+
+def test_a_full_disk_is_no_outcome_of_an_environment(make, tmp_path, monkeypatch):
+    said = "error: Failed to install: flashinfer\\n  cause: No space left on device (os error 28)"
+    uv = tmp_path / "uv"
+    uv.write_text(f"#!/bin/sh\nprintf '{said}' >&2\nexit 2\n")
+    uv.chmod(0o755)
+    monkeypatch.setattr(installer, "_find_uv", lambda: str(uv))
+    with pytest.raises(OSError, match=r"cannot be used: No space left on device: '.*"):
+        make("flashinfer==0.6.8.post1")
 
 
 def test_no_such_version(make):

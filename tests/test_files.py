@@ -10,11 +10,12 @@ def test_a_full_disk_leaves_the_file_from_before_and_names_it(tmp_path, monkeypa
     file = tmp_path / "made" / "repro.py"
     files.write(file, "before")
 
-    def half(self, text, **_):
-        self.write_bytes(text[:1].encode())
+    def half(self, data):
+        with self.open("wb") as opened:
+            opened.write(data[:1])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", half)
+    monkeypatch.setattr(Path, "write_bytes", half)
     with pytest.raises(OSError, match=r"No space left on device: '.*repro.py'"):
         files.write(file, "after")
     assert file.read_bytes() == b"before"

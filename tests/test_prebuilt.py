@@ -3,6 +3,8 @@
 import abc
 import collections
 import contextlib
+import errno
+import hashlib
 import importlib.util
 import json
 import lzma
@@ -44,7 +46,12 @@ def test_a_packed_module_is_unpacked_once_and_keeps_its_mark(tmp_path):
 
 @pytest.mark.parametrize(
     ("note", "mark"),
-    [(None, "not known to be whole"), ({"trimmed": ""}, ""), ({}, ""), ([], "not known to be whole")],
+    [
+        (None, "not known to be whole"),
+        ({"trimmed": ""}, ""),
+        ({}, "not known to be whole"),
+        ([], "not known to be whole"),
+    ],
 )
 def test_a_module_is_whole_only_if_its_note_says_so(tmp_path, note, mark):
     module(tmp_path / "m", note=note, packed=False)
@@ -65,6 +72,48 @@ def test_what_cannot_be_unpacked_is_said(tmp_path):
         found(tmp_path / "m", tmp_path)
     with pytest.raises(ValueError, match="no folder"):
         found(tmp_path / "none", tmp_path)
+
+
+def test_a_note_nested_without_end_says_nothing(tmp_path):
+    module(tmp_path / "m", note={})
+    next((tmp_path / "m").rglob("*.json")).write_text("[" * 100_000)
+    assert found(tmp_path / "m", tmp_path)["fused_moe_90"].mark == "not known to be whole"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [{"flashinfer": "0.6.11.post1"}, {"arch": "10.0a"}, {"module": "fused_moe_100"}, {"sha256": "0" * 64}],
+)
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_module_that_its_note_does_not_know_is_refused(tmp_path, note, packed):
+    data = b"fused_moe_90 of 0.6.8.post1"
+    right = {"flashinfer": "0.6.8.post1", "arch": "9.0a", "module": "fused_moe_90"}
+    right["sha256"] = hashlib.sha256(data).hexdigest()
+    module(tmp_path / "m", note={"trimmed": "", **right}, packed=packed)
+    assert found(tmp_path / "m", tmp_path)["fused_moe_90"].mark == ""
+    module(tmp_path / "swapped", note={"trimmed": "", **right, **note}, packed=packed)
+    with pytest.raises(ValueError, match=rf"{next(iter(note))} .*make it anew with `workbench prebuild`"):
+        found(tmp_path / "swapped", tmp_path)
+
+
+def test_what_was_unpacked_and_then_damaged_is_unpacked_again(tmp_path):
+    module(tmp_path / "m")
+    file = found(tmp_path / "m", tmp_path)["fused_moe_90"].file
+    file.write_bytes(b"fused")
+    assert found(tmp_path / "m", tmp_path)["fused_moe_90"].file.read_bytes() == b"fused_moe_90 of 0.6.8.post1"
+
+
+def test_no_room_to_unpack_names_the_file_and_leaves_no_part(tmp_path, monkeypatch):
+    module(tmp_path / "m")
+
+    def half(self, data):
+        self.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    with pytest.raises(OSError, match=r"No space left on device: '.*fused_moe_90.so'"):
+        found(tmp_path / "m", tmp_path)
+    assert not [each for each in (tmp_path / "unpacked").rglob("*fused*") if each.is_file()]
 
 
 def test_a_result_says_which_trimmed_module_it_used(tmp_path):
@@ -117,6 +166,7 @@ def flashinfer(request, monkeypatch):
     core = types.ModuleType("flashinfer.jit.core")
     vars(core).update(vars(made))
     monkeypatch.setitem(sys.modules, "flashinfer.jit.core", core)
+    monkeypatch.setattr(builds, "_NOW", {})
     told = []
 
     def announce(**command):
@@ -175,10 +225,11 @@ def test_where_nothing_shall_be_compiled_only_what_is_there_is_taken(flashinfer)
 
 
 def test_a_refusal_that_the_library_has_caught_is_not_lost(flashinfer):
-    spec, _ = flashinfer(no_build=True)
+    spec, told = flashinfer(no_build=True)
     builds.caught()
     with contextlib.suppress(Exception):
         spec("trtllm_utils", sources=2).build(False)
+    assert any("trtllm_utils is not there" in each.get("refused", "") for each in told)
     with pytest.raises(trial.Stopped, match="trtllm_utils is not there"):
         builds.caught()
     flashinfer()  # the next trial
@@ -194,6 +245,7 @@ def test_a_module_built_ahead_is_taken_and_told(flashinfer):
 
 
 def test_the_artifacts_that_070_loads_are_the_modules_built_ahead(monkeypatch):
+    monkeypatch.setattr(builds, "_NOW", {})
     made = packages()
     Artifact = collections.namedtuple("AOTArtifact", "provider_id path cuda_architectures")
     for name, held in (("core", vars(made)), ("env", {"AOTArtifact": Artifact})):

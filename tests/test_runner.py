@@ -131,6 +131,23 @@ def test_an_environment_that_cannot_be_built_fills_its_column(tmp_path):
     assert "no-such-package-of-anyone" in details.pop()
 
 
+def test_what_a_library_does_instead_of_a_refused_build_is_no_outcome(zoo):
+    trials = zoo("refused", no_build=True).trials()
+    found = {trial.case["how"]: (str(each.outcome), each.result.detail) for trial, each in trials.items()}
+    assert found.pop("asks_for_nothing")[0] == "ok"
+    assert len(found) == 5
+    assert all(
+        outcome == "not_run" and "a_module is not there" in said for outcome, said in found.values()
+    ), found
+
+
+def test_no_folder_for_environments_is_told_and_not_stored(zoo, tmp_path):
+    (tmp_path / "e").touch()
+    with pytest.raises(OSError, match="the folder for environments cannot be used"):
+        zoo(how=["right"], environments_folder=tmp_path / "e")
+    assert not load(tmp_path / "results")
+
+
 def test_without_a_gpu_a_kernel_for_one_is_found_and_not_run(tmp_path):
     file = tmp_path / "gpu_only.py"
     file.write_text((ZOO / "teardown.py").read_text().replace('("cpu",)', '("cuda",)'))

@@ -5,6 +5,7 @@ Exit codes, the same for every command: 0 nothing against, 1 something found, 2 
 """
 
 import argparse
+import errno
 import io
 import os
 import pkgutil
@@ -16,6 +17,8 @@ from importlib import import_module
 from workbench import __version__, commands
 from workbench.commands._shared import TOO_LITTLE, UNUSABLE
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+ROOM = "; make room and run the same command again: what is stored stays"
 EXIT_CODES = (
     "exit codes: 0 nothing against, 1 something found, 2 bad usage or it could not run, 3 not enough data"
 )
@@ -46,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNUSABLE
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        print(f"workbench: {problem.strerror or problem}{where}", file=sys.stderr)
+        more = ROOM if problem.errno in FULL else ""
+        print(f"workbench: {problem.strerror or problem}{where}{more}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
         print("workbench: interrupted", file=sys.stderr)

@@ -90,8 +90,8 @@ class Crew:
         warm = place in self.workers
         worker = self.workers.setdefault(place, self.workers.get(place) or self._worker(built, planned))
         told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
-        if warm and not told.began:  # what ended the process is not this trial's doing
-            self.progress.say("the process ended between two trials; the next has a new one")
+        if not told.began and (warm or told.ended_from_outside):  # what ended it is not this trial's doing
+            self.progress.say("the process ended before the trial began; it has a new one")
             worker = self.workers[place] = self._worker(built, planned)
             told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
         if told.worker_over:

@@ -12,7 +12,7 @@ from workbench.strict_json import read_json
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "stage": str, "end": str, "inputs_hash": str, "ends_worker": bool, "prebuilt": list, "building": dict,
     "found": dict, "check": dict, "check_changed": dict, "time": dict, "exception": dict, "stopped": dict,
-    "forensic": dict, "tensors": list,
+    "forensic": dict, "tensors": list, "refused": str,
 }  # fmt: skip
 NUMBERS = ("untouched", "nonfinite", "tolerance", "median_us", "q1_us", "q3_us", "min_us")
 NUMBERS_OR_NONE = ("error", "total", "host_median_us")

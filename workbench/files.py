@@ -4,17 +4,18 @@ import contextlib
 from pathlib import Path
 
 
-def write(file: Path, text: str) -> None:
+def write(file: Path, text: str | bytes) -> None:
     """Makes its folder, too. Raises OSError with the file's name."""
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
     part = file.with_name(f".{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.is_symlink() or (
             file.exists() and not (file.is_file() or file.is_dir())
         ):  # as is /dev/stdout
-            file.write_text(text, encoding="utf-8", errors="replace")
+            file.write_bytes(data)
             return
-        part.write_text(text, encoding="utf-8", errors="replace")
+        part.write_bytes(data)
         part.replace(file)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(file)) from problem

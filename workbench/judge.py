@@ -1,6 +1,7 @@
 """Facts of one attempt -> how it ended. Pure: no process, no GPU, no file.
 
-Order matters: our own kill first, then what the answer says, then the exception, then the way it died.
+Order matters: a refused build and our own kill first, then what the answer says, then the exception, then the way
+it died.
 """
 
 import re
@@ -66,6 +67,8 @@ def _rung(facts: Facts) -> str:
 def _reason(facts: Facts) -> tuple[str, str]:
     if facts.garbage:
         return "channel_corrupted", f"{facts.stage}: {facts.garbage} lines on the channel that are not ours"
+    if refused := facts.told.get("refused"):  # however it went on: it is not what was asked for
+        return "not_run", refused
     if facts.killed == "memory":
         return "oom_host", f"{facts.stage}: the process tree took more memory than it may"
     if facts.killed == "idle":

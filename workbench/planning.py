@@ -88,14 +88,15 @@ def plan(
     gpu: Gpu | None,
     cpu: str = "cpu",
 ) -> list[Planned]:
-    """All trials, those of one environment together, so that its worker stays warm.
+    """All trials, each once, those of one environment together, so that its worker stays warm.
 
     A kernel that runs on the CPU has the mode eager alone, and no trial in others; `cpu` is what its trials name as
-    their device. Raises ValueError for a mode that there is not.
+    their device. Raises ValueError for a mode that there is not, and for two kernels of one name.
     """
     check_modes(modes)
     chosen, on_gpu = list(chosen), gpu.name if gpu else "none"
-    return [
+    _check_names(chosen)
+    every = (
         Planned(
             Trial(kernel.name, case, mode, environment.name, cpu if kernel.on_cpu else on_gpu),
             kernel,
@@ -107,7 +108,18 @@ def plan(
         for kernel in chosen
         for case in kernel.cases
         for mode in _modes(kernel, modes)
-    ]
+    )
+    return list({(each.trial, each.trial.case_text): each for each in every}.values())
+
+
+def _check_names(chosen: Sequence[Kernel]) -> None:
+    """A result names its kernel alone: of two with one name, the second would pass for a newer version of the first."""
+    files = {each.name: each.file for each in chosen}
+    for each in chosen:
+        if each.file != files[each.name]:
+            raise ValueError(
+                f"two kernels are named {each.name}: {each.file} and {files[each.name]}; rename one, or run them apart"
+            )
 
 
 def _modes(kernel: Kernel, modes: Sequence[str]) -> Sequence[str]:

@@ -7,12 +7,18 @@ A module without the note beside it is not known to be whole, and is marked so. 
 """
 
 import hashlib
-import json
 import lzma
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from workbench.environments.alone import alone
+from workbench.files import write
+from workbench.strict_json import object_in
+
+UNKNOWN = "not known to be whole"
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,18 @@ class Module:
 def modules(folder: Path, flashinfer: str, sm: str, unpacked: Path) -> dict[str, Module]:
     """The modules in `folder` for this FlashInfer version and compute capability, by name.
 
-    Raises ValueError where there is no such folder, or a packed file cannot be unpacked.
+    Raises ValueError where there is no such folder, a packed file cannot be unpacked, or a note is of another module;
+    OSError.
     """
     if not folder.is_dir():
         raise ValueError(f"no folder of prebuilt modules {folder}")
     found = {}
     for file in _candidates(folder, flashinfer, sm):
         name = file.name.split(".")[0]
-        found[name] = Module(name, *_ready(file, unpacked), _mark(file.with_name(f"{name}.json")))
+        ready, digest = _ready(file, unpacked)
+        note = object_in(file.with_name(f"{name}.json"))
+        _check(file, note, module=name, flashinfer=flashinfer, arch=sm, sha256=digest)
+        found[name] = Module(name, ready, digest, str(note.get("trimmed", UNKNOWN)))
     return found
 
 
@@ -60,17 +70,18 @@ def _ready(file: Path, unpacked: Path) -> tuple[Path, str]:
     if file.suffix != ".xz":
         return file.resolve(), digest
     target = unpacked.resolve() / digest[:16] / file.stem
-    if not target.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        whole = target.with_suffix(".part")
-        whole.write_bytes(data)
-        whole.replace(target)
+    with alone(unpacked, digest[:16], lambda text: None):
+        if not (target.is_file() and hashlib.sha256(target.read_bytes()).hexdigest() == digest):
+            write(target, data)
     return target, digest
 
 
-def _mark(note: Path) -> str:
-    try:
-        said = json.loads(note.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return "not known to be whole"
-    return str(said.get("trimmed", "")) if isinstance(said, dict) else "not known to be whole"
+def _check(file: Path, note: Mapping[str, Any], **known: str) -> None:
+    """What the note says of its module, as far as it does, is so: the figures of another would stand for this one."""
+    for name, value in known.items():
+        said = str(note.get(name, value))
+        if (said.rstrip("af") if name == "arch" else said) != value:
+            raise ValueError(
+                f"{file}: the note beside it is of a module with {name} {said[:64]!r}, and this one has {value!r}: "
+                "make it anew with `workbench prebuild`, or take it away"
+            )

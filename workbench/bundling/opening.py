@@ -46,6 +46,8 @@ def unpack(file: Path, folder: Path) -> Bundle:
             if not _whole(bundle):
                 _unpack(archive, bundle)
             return bundle
+    except OSError as problem:  # a full disk does not say where
+        raise OSError(problem.errno, problem.strerror, problem.filename or str(folder)) from problem
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zipfile.zlib.error) as problem:  # type: ignore[attr-defined]
         raise BadBundle(f"{file.name} is no whole bundle: {problem}") from problem
 

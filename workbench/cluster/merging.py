@@ -65,7 +65,7 @@ def identity(result: Result) -> Identity:
 def place(result: Result, card: str) -> Path:
     """The file that the runner would have chosen: one a card and environment. A line of a plan knows no card."""
     where = slug(f"{result.trial.gpu} {card}") if card else slug(result.trial.gpu)
-    tail = f"-{result.environment_hash[:8]}" if result.environment_hash else ""
+    tail = f"-{slug(result.environment_hash[:8])}" if result.environment_hash else ""
     return Path(where) / f"{slug(result.trial.environment)}{tail}.jsonl"
 
 

@@ -40,13 +40,29 @@ def check(name: str, value: Any, defaults: Mapping[str, Any]) -> None:
         raise ValueError(f"the plan has {name!r}, which `workbench run` has not; it has {', '.join(allowed)}")
     default = allowed[name]
     texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
-    plain = isinstance(value, str | int | float | bool) or value is None
-    if not (
-        texts if isinstance(default, list) else plain and isinstance(value, bool) == isinstance(default, bool)
-    ):
+    if value == default and type(value) is type(default):
+        return
+    fits = texts if isinstance(default, list) else isinstance(value, bool) == isinstance(default, bool)
+    if not fits:
         raise ValueError(
             f"the plan's {name!r} is {str(value)[:80]!r}; `workbench run` has {default!r} by default"
         )
+    for each in value if isinstance(default, list) else [value]:
+        _check_typed(name, each)
+
+
+def _check_typed(name: str, value: Any) -> None:
+    """Raises ValueError where the command line would not make this value of this text."""
+    from workbench.commands.run import parser_of_run
+
+    option = f"--{name.replace('_', '-')}"
+    words = [option] if isinstance(value, bool) else [f"{option}={value}"]
+    try:
+        typed = getattr(parser_of_run().parse_args(words if value is not False else []), name)
+    except argparse.ArgumentError as problem:
+        raise ValueError(f"the plan's {name!r} is {str(value)[:80]!r}: {problem.message}") from problem
+    if (typed[-1] if isinstance(typed, list) else typed) != value:
+        raise ValueError(f"the plan's {name!r} is {value!r:.80}; `workbench run` takes it as {typed!r:.80}")
 
 
 def merged(plan: Mapping[str, Any], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

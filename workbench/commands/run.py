@@ -195,9 +195,14 @@ def _of_bundle(options: argparse.Namespace) -> argparse.Namespace:
 
 def defaults_of_run() -> dict[str, Any]:
     """The options of `workbench run`, as they are where nothing is said."""
-    parser = argparse.ArgumentParser()
+    return vars(parser_of_run().parse_args([]))
+
+
+def parser_of_run() -> argparse.ArgumentParser:
+    """Raises ArgumentError for what is of another kind."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
     arguments(parser)
-    return vars(parser.parse_args([]))
+    return parser
 
 
 def _modes(options: argparse.Namespace) -> Sequence[str]:

@@ -40,7 +40,8 @@ def build(
     """The environment, ready to start; built under `folder` unless it is there already, whole and unchanged.
 
     `wheels`: a folder to install from, without a network. `inherit`: the interpreter whose torch is used,
-    unless the environment names its own. A stack's pins are read from there, or the index, first. Raises BuildError.
+    unless the environment names its own. A stack's pins are read from there, or the index, first. Raises BuildError;
+    OSError where this machine has no room, or no right, to build anything.
     """
     begun = time.monotonic()
     say = progress or (lambda text: None)
@@ -66,9 +67,11 @@ def build(
             built = describe(environment, found, python, place / "caches", time.monotonic() - begun)
             pins = held(expanded.pins, built.packages, built.inherited)
             return _prepared(replace(built, stack=expanded.stack, pins=pins, lacks=_lacks(found)))
-    except OSError as error:
+    except OSError as error:  # this machine's trouble, and no outcome of the environment
         why = error.strerror or type(error).__name__
-        raise BuildError(f"the folder for environments cannot be used: {why}") from error
+        raise OSError(
+            error.errno, f"the folder for environments cannot be used: {why}", str(folder)
+        ) from error
 
 
 def _prepared(built: Built) -> Built:

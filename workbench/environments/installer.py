@@ -1,5 +1,6 @@
 """uv: calls it, and says in one line why it could not do it."""
 
+import errno
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 
 LOG_CHARACTERS = 20_000
 LIMIT_S = 1800
+NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # nothing more can be written
 # These would send uv to another Python or another folder than the one named.
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_PYTHON", "UV_SYSTEM_PYTHON")
 
@@ -39,7 +41,7 @@ def install(python: Path, requirements: list[str], wheels: Path | None, *options
 
 
 def run_uv(*arguments: str, offline: bool = False) -> None:
-    """Calls uv. Raises BuildError with the reason in one line."""
+    """Calls uv. Raises BuildError with the reason in one line; OSError where the disk takes nothing more."""
     variables = {name: value for name, value in os.environ.items() if name not in UNWANTED}
     if offline:  # --no-index says it, and uv takes no --refresh beside the variable
         variables.pop("UV_OFFLINE", None)
@@ -56,6 +58,9 @@ def run_uv(*arguments: str, offline: bool = False) -> None:
         raise BuildError(f"uv was not done after {LIMIT_S} s") from error
     said = (done.stdout + done.stderr).decode("utf-8", "replace")
     if done.returncode:
+        numbers = map(int, re.findall(r"\(os error (\d{1,4})\)", said))
+        if full := next((each for each in numbers if each in NO_PLACE), 0):
+            raise OSError(full, os.strerror(full))
         log = redact(said, [str(Path(each).parent) for each in arguments if each.startswith(os.sep)])
         raise BuildError(decisive(log, offline) or f"uv ended with status {done.returncode}", log)
 

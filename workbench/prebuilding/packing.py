@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.environments import BuildError, Built
+from workbench.files import write
 
 from .toolkit import Toolkit
 
@@ -65,12 +66,6 @@ def pack(library: Path, file: Path, note: dict[str, Any]) -> None:
     note_of(file).unlink(missing_ok=True)
     data = library.read_bytes()
     packed = lzma.compress(data, preset=6)
-    _write(file, packed)
+    write(file, packed)
     hashes = {"sha256": hashlib.sha256(data).hexdigest(), "packed": hashlib.sha256(packed).hexdigest()}
-    _write(note_of(file), json.dumps({**note, **hashes}, indent=1).encode() + b"\n")
-
-
-def _write(file: Path, data: bytes) -> None:
-    part = file.with_name(f".{file.name}.part")
-    part.write_bytes(data)
-    part.replace(file)
+    write(note_of(file), json.dumps({**note, **hashes}, indent=1).encode() + b"\n")

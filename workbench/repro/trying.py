@@ -61,7 +61,7 @@ def attempt(result: Result, text: str, name: str, place: Place) -> Tried:
                 wheels=place.wheels,
                 progress=place.say,
             )
-        except BuildError as problem:
+        except (BuildError, OSError) as problem:
             return Tried(NOT_TRIED, f"the environment cannot be built: {problem}")
         file = Path(folder) / name
         file.write_text(text, encoding="utf-8")

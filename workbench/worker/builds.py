@@ -115,6 +115,7 @@ def _refuse(spec):
 
 
 def _refusal(message):
+    _NOW["tell"](refused=message)  # at once: what the library does instead may end the process
     _NOW["refusal"] = _NOW["stopped"]("not_run", message)
     return _NOW["refusal"]
 
