@@ -86,6 +86,18 @@ def test_a_component_that_is_not_there_is_told_from_one_that_does_not_import():
     assert inside.outcome == Outcome.FAILED
 
 
+@pytest.mark.parametrize("how", [{"code": 127}, {"end": "exception"}])
+def test_a_module_built_ahead_without_what_a_call_needs_is_no_fault_of_the_environment(how):
+    said = "/modules/3aab/batch_prefill_q-bf16.so: undefined symbol: _ZN10flashinfer38Dispatched"
+    told = {"exception": {"type": "OSError", "message": said}} if "end" in how else {}
+    stderr = "" if "end" in how else f"bin/python: symbol lookup error: {said}\n"
+    judged = judge(Facts("first_call", {**told, "prebuilt": ["batch_prefill_q-bf16"]}, stderr=stderr, **how))
+    assert judged.outcome == Outcome.NOT_RUN and judged.detail.endswith("has no _ZN10flashinfer38Dispatched")
+    assert "leave out less" in judged.detail
+    its_own = judge(Facts("first_call", {**told, "prebuilt": ["xqa"]}, stderr=stderr, **how))
+    assert its_own.reason == "version_skew"
+
+
 def test_an_exception_names_its_stage():
     judgement = raised("first_call", "ValueError", "no such thing")
     assert judgement.outcome == Outcome.FAILED

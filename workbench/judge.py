@@ -16,6 +16,7 @@ from workbench.results import OUTCOME_OF_REASON, Outcome
 TOO_FAST = 0.97  # of the nominal floor; datasheets are rounded
 UNTOUCHED = 0.99
 DETAIL_CHARACTERS = 500
+UNDEFINED = re.compile(r"/([\w+-]+)\.so: undefined symbol: (\w+)")
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,23 @@ def _reason(facts: Facts) -> tuple[str, str]:
         stopped = facts.told.get("stopped", {})
         reason = stopped.get("reason")
         return reason if reason in OUTCOME_OF_REASON else "unknown", str(stopped.get("message", ""))
+    if incomplete := _incomplete(facts):
+        return "not_run", incomplete
     if facts.end == "exception":
         return _raised(facts)
     return _died(facts)
+
+
+def _incomplete(facts: Facts) -> str:
+    """A module that was brought along and lacks what the call needs says nothing about the environment."""
+    raised = str(facts.told.get("exception", {}).get("message", ""))
+    for name, symbol in UNDEFINED.findall(f"{facts.stderr}\n{raised}"):
+        if name in facts.told.get("prebuilt", ()):
+            return (
+                f"{facts.stage}: a module that was built ahead lacks what this call needs; build it with `workbench "
+                f"prebuild` without --only and --leave-out, or leave out less: {name} has no {symbol}"
+            )
+    return ""
 
 
 def _answered(facts: Facts) -> tuple[str, str]:
