@@ -8,7 +8,7 @@ def says(finding: Finding) -> str:
     kernel, kind = finding["kernel"] or "an unnamed kernel", finding["kind"]
     source = f" ({finding['source']})" if finding["source"] else ""
     if kind == "race":
-        return f"{kernel}{source}: a race of two threads for shared memory, as reported (not every barrier is known to racecheck)"
+        return f"{kernel}{source}: said to race for shared memory (racecheck does not know every barrier)"
     if kind == "hardware":
         return f"{kernel}{source}: {finding['access']}"
     what = f"{_bytes(finding['bytes'])} {finding['access']}" if finding["bytes"] else str(finding["access"])
