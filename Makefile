@@ -2,6 +2,8 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
+# Two processes, and each file in one of them: what a file shares is made once, and its limits are of two cores.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 VERSIONS := 0.6.8.post1 0.6.11.post1
 TRITON_KERNELS := triton_kernels@sglang-kernel==0.4.2.post1
 KERNELS := fp4_quantize cutlass_moe mxfp4_swiglu trtllm_attention
@@ -21,13 +23,13 @@ pages: .venv/measuring
 	$(BIN)/workbench report --results results $$(test -d results/local && echo --results results/local) --site site
 
 test: .venv/measuring
-	$(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout 120 tests notebooks
+	$(PYTEST) --nbval --nbval-current-env --nbval-cell-timeout 120 tests notebooks
 
 check: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests -m "not slow and not network"
+	$(PYTEST) tests -m "not slow and not network"
 
 lab: .venv/measuring
 	$(BIN)/jupyter lab notebooks

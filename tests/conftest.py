@@ -15,6 +15,12 @@ ZOO = Path(__file__).parent / "kernels"
 LIMITS_S = {stage: 4.0 for stage in ("prepare", "first_call", "check", "time")}
 
 
+def pytest_collection_modifyitems(items):
+    """Files that hold slow tests come first, and the pages with them, so that no process is left alone with one."""
+    slow = {item.path for item in items if item.path.suffix == ".ipynb" or item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def zoo(tmp_path):
     """Runs cases of a zoo kernel: `zoo("misbehaving", how=["hangs"])` -> its Results."""

@@ -66,11 +66,16 @@ EVERY = list(itertools.product(CASES, MODES))
 
 
 @cache
+def built_in(name):
+    return planning.built_in(name, [CASES[name]])
+
+
+@cache
 def text(name, mode):
     allocated = {"fence": {"tensors": [{"name": "allocated[0]"}]}} if mode == "watched" else {}
     trial = Trial(name, CASES[name], mode.replace("watched", "fenced"), "here", "NVIDIA H200")
     result = Result(trial, "a run", Outcome.WRONG, "wrong_numbers", forensic=allocated)
-    return script.write(result, planning.built_in(name, [CASES[name]]), "not tried: a test")
+    return script.write(result, built_in(name), "not tried: a test")
 
 
 @pytest.fixture(scope="module")

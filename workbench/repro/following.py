@@ -5,11 +5,13 @@ import builtins
 import copy
 import graphlib
 import keyword
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-from workbench.repro.source import Name, Source
+from workbench.repro.scopes import module_names
+from workbench.repro.source import Name, Source, read
 
 Methods = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -46,7 +48,7 @@ class Following:
 
     def source(self, file: Path) -> Source:
         if file not in self.sources:
-            self.sources[file] = Source(file, file.read_text(encoding="utf-8"))
+            self.sources[file] = read(file, file.read_text(encoding="utf-8"))
         return self.sources[file]
 
     def meant(self, name: Name) -> Name:
@@ -95,18 +97,16 @@ class Following:
             return
         source = self.source(name.file)
         for statement in self.statements(name):
-            self.words |= set(_words(statement))
+            self.words |= _words(statement)
             yield from (mention.meant for mention in source.mentions(statement))
-            if any(isinstance(node, ast.Name) and node.id == "globals" for node in ast.walk(statement)):
+            if any(node.id == "globals" for node in module_names(statement)):
                 functions = [each.name for each in source.tree.body if isinstance(each, ast.FunctionDef)]
                 yield from (Name(name.file, each) for each in functions if each not in self.unneeded)
 
     def _pruned(self, statement: ast.stmt) -> ast.stmt:
         if not isinstance(statement, ast.ClassDef) or statement.bases:
             return statement  # a class that others made may call what it likes
-        pruned = copy.copy(statement)
-        pruned.body = [each for each in statement.body if not self._is_idle(each)]
-        return pruned
+        return _with(statement, tuple(each for each in statement.body if not self._is_idle(each)))
 
     def _is_idle(self, member: ast.stmt) -> bool:
         return (
@@ -133,15 +133,23 @@ class Following:
         return self.plain.index(file) if file in self.plain else len(self.plain)
 
 
-def _words(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+@cache
+def _with(whole: ast.ClassDef, members: tuple[ast.stmt, ...]) -> ast.ClassDef:
+    """The class with only these members; the same object for the same ones."""
+    pruned = copy.copy(whole)
+    pruned.body = list(members)
+    return pruned
 
 
-def _identifiers(source: Source) -> set[str]:
+@cache
+def _words(statement: ast.stmt) -> Set[str]:
+    nodes = list(ast.walk(statement))
+    texts = {each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return texts | {each.attr for each in nodes if isinstance(each, ast.Attribute)}
+
+
+@cache
+def _identifiers(source: Source) -> Set[str]:
     nodes = list(ast.walk(source.tree))
     names = {each.id for each in nodes if isinstance(each, ast.Name)}
     return names | {each.arg for each in nodes if isinstance(each, ast.arg)} | set(source.statements)

@@ -1,13 +1,15 @@
 """Which names in a statement mean something of the module, rather than something of a function. Pure."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def module_names(statement: ast.AST) -> list[ast.Name]:
+@cache
+def module_names(statement: ast.AST) -> Sequence[ast.Name]:
     """Every mention of a name that the module, or Python itself, gives its meaning."""
     found = _Found()
     found.visit(statement)

@@ -12,7 +12,7 @@ from workbench.planning import Kernel
 from workbench.repro import importing, symptom, wording
 from workbench.repro.following import Following
 from workbench.repro.header import header
-from workbench.repro.source import Name, Source
+from workbench.repro.source import Name, Source, read
 from workbench.results import SANITIZED, Result
 from workbench.untrusted import part
 
@@ -105,14 +105,14 @@ def _only(result: Result) -> tuple[str, ...]:
 
 def _of_the_kernel(file: Path) -> dict[Name, Name]:
     """What stands for the kernel is the kernel, where it says so."""
-    its = Source(file, file.read_text(encoding="utf-8")).statements
-    stand_in = Source(KERNEL, KERNEL.read_text(encoding="utf-8")).statements
+    its = read(file, file.read_text(encoding="utf-8")).statements
+    stand_in = read(KERNEL, KERNEL.read_text(encoding="utf-8")).statements
     return {Name(KERNEL, name): Name(file, name) for name in stand_in if name in its and name in CONTRACT}
 
 
 def _uses_torch(file: Path) -> bool:
     """Whether the kernel's file, or one that it imports from beside it, imports torch."""
-    source = Source(file, file.read_text(encoding="utf-8"))
+    source = read(file, file.read_text(encoding="utf-8"))
     texts = [source.text, *(each.read_text(encoding="utf-8") for each in source.modules.values())]
     nodes = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import)]
     return any(each.name.partition(".")[0] == "torch" for node in nodes for each in node.names)

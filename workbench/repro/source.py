@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from workbench.repro.scopes import bound, module_names
@@ -103,6 +103,15 @@ class Source:
 
     def mentions(self, statement: ast.stmt) -> list[Mention]:
         """Every mention of a name of this module or of another of ours. Raises ValueError for a module as a value."""
+        if statement not in self._mentions:
+            self._mentions[statement] = self._looked_for(statement)
+        return self._mentions[statement]
+
+    @cached_property
+    def _mentions(self) -> dict[ast.stmt, list[Mention]]:
+        return {}
+
+    def _looked_for(self, statement: ast.stmt) -> list[Mention]:
         names = {id(node): node for node in module_names(statement)}
         found = []
         for node in ast.walk(statement):
@@ -120,6 +129,12 @@ class Source:
 
     def imported(self, statement: ast.stmt) -> set[Import]:
         return {self.imports[node.id] for node in module_names(statement) if node.id in self.imports}
+
+
+@cache
+def read(file: Path, text: str) -> Source:
+    """One object for the same text: a statement is asked for its names once, whatever is made of it."""
+    return Source(file, text)
 
 
 def _folder(node: ast.ImportFrom, file: Path) -> Path | None:

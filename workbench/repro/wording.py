@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from workbench.repro.following import Following
 from workbench.repro.source import Import, Mention, Source
@@ -31,7 +32,7 @@ def imports(followed: Following) -> set[Import]:
     for file in followed.files():
         for statement in followed.pieces(file):
             found |= followed.source(file).imported(statement)
-            found |= {Import("", "torch") for _ in _hoisted(followed, statement)}
+            found |= {Import("", "torch")} if followed.torch_on_top and _hoisted(statement) else set()
     return found
 
 
@@ -73,7 +74,7 @@ def _first(statement: ast.stmt) -> int:
 def _left_out(followed: Following, source: Source, statement: ast.stmt) -> set[int]:
     """Lines of imports that stand on top here, and of methods that nobody calls; each with an empty line."""
     found: set[int] = set()
-    for each in _hoisted(followed, statement):
+    for each in _hoisted(statement) if followed.torch_on_top else ():
         found |= {each.lineno, *([each.lineno + 1] if not source.lines[each.lineno].strip() else [])}
     if isinstance(statement, ast.ClassDef):
         kept = {each.lineno for each in statement.body}
@@ -84,14 +85,11 @@ def _left_out(followed: Following, source: Source, statement: ast.stmt) -> set[i
     return found
 
 
-def _hoisted(followed: Following, statement: ast.stmt) -> Iterator[ast.stmt]:
-    for function in ast.walk(statement) if followed.torch_on_top else ():
-        if isinstance(function, ast.FunctionDef):
-            yield from (
-                each
-                for each in function.body
-                if isinstance(each, ast.Import) and ast.unparse(each) == HOISTED
-            )
+@cache
+def _hoisted(statement: ast.stmt) -> Sequence[ast.stmt]:
+    functions = [each for each in ast.walk(statement) if isinstance(each, ast.FunctionDef)]
+    inner = [each for function in functions for each in function.body if isinstance(each, ast.Import)]
+    return [each for each in inner if ast.unparse(each) == HOISTED]
 
 
 def _place(mention: Mention) -> tuple[int, int]:
