@@ -9,6 +9,9 @@ TRITON_KERNELS := triton_kernels@sglang-kernel==0.4.2.post1
 KERNELS := fp4_quantize cutlass_moe mxfp4_swiglu trtllm_attention
 TRITON ?= triton==3.6.0
 
+# Images like to set this to 1; then each of the many processes here would compile all that it imports anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: report test check lab setup run pages clean
 
 report: run pages

@@ -133,12 +133,13 @@ def test_the_files_are_clean(tmp_path):
 @pytest.mark.parametrize(("name", "mode"), EVERY)
 def test_nothing_of_the_workbench_is_needed_and_nothing_is_idle(name, mode):
     tree = ast.parse(text(name, mode))
-    imports = [each for each in ast.walk(tree) if isinstance(each, ast.Import | ast.ImportFrom)]
+    nodes = list(ast.walk(tree))
+    imports = [each for each in nodes if isinstance(each, ast.Import | ast.ImportFrom)]
     assert not any("workbench" in ast.unparse(each) or getattr(each, "level", 0) for each in imports)
-    mentioned = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-    mentioned |= {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
-    texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)}
-    for each in ast.walk(tree):
+    mentioned = {each.id for each in nodes if isinstance(each, ast.Name)}
+    mentioned |= {each.attr for each in nodes if isinstance(each, ast.Attribute)}
+    texts = {each.value for each in nodes if isinstance(each, ast.Constant)}
+    for each in nodes:
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
             assert each.name in mentioned | texts, each.name
     assert len([each for each in tree.body if getattr(each, "name", "") == "attempt"]) == 1

@@ -2,6 +2,7 @@
 
 import sys
 from enum import IntEnum
+from functools import cache
 from types import ModuleType
 
 import pytest
@@ -173,10 +174,16 @@ CASES = {
 }
 
 
+@cache
+def drawn(name):
+    kernel, case = CASES[name]
+    return kernel.inputs(**case)
+
+
 @pytest.fixture(params=CASES)
 def case(request):
     kernel, case = CASES[request.param]
-    return kernel, kernel.inputs(**case), case
+    return kernel, dict(drawn(request.param)), case  # a dictionary of its own: a kernel may put more into it
 
 
 @pytest.mark.parametrize("parameters", [EARLIER, LATER], ids=["earlier", "later"])
