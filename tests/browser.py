@@ -23,6 +23,7 @@ OPTIONS = (
     "--disable-gpu",
     "--disable-dev-shm-usage",
 )
+TALLEST = 16_000  # pixels of a picture; Chromium refuses more
 START_S, ANSWER_S = 60, 60
 
 
@@ -71,9 +72,10 @@ class Page:
     def picture(self, file: Path, width: int = 1200) -> None:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)
-        file.write_bytes(
-            base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
-        )
+        height = min(self.evaluate("document.documentElement.scrollHeight"), TALLEST)
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        said = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        file.write_bytes(base64.b64decode(said["data"]))
 
     def _note(self, said: dict[str, Any]) -> None:
         facts = said.get("params", {})

@@ -199,7 +199,7 @@ def test_a_dead_process_is_not_a_page(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_too_large_is_refused() -> None:
-    cells = [nbformat.v4.new_markdown_cell("# Large\n\n" + "words " * 400_000)]
+    cells = [nbformat.v4.new_markdown_cell("# Large\n\n" + "words " * (pages.LARGEST // 6))]
     with pytest.raises(ValueError, match="choose fewer"):
         pages.export(nbformat.v4.new_notebook(cells=cells), "Large")
 
