@@ -5,7 +5,6 @@ Exit codes, the same for every command: 0 nothing against, 1 something found, 2 
 """
 
 import argparse
-import errno
 import io
 import os
 import pkgutil
@@ -16,8 +15,8 @@ from importlib import import_module
 
 from workbench import __version__, commands
 from workbench.commands._shared import TOO_LITTLE, UNUSABLE
+from workbench.files import FULL
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ROOM = "; make room and run the same command again: what is stored stays"
 EXIT_CODES = (
     "exit codes: 0 nothing against, 1 something found, 2 bad usage or it could not run, 3 not enough data"

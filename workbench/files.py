@@ -1,7 +1,10 @@
 """Writes a file whole or not at all: a full disk or an interruption leaves the one from before."""
 
 import contextlib
+import errno
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what is written finds no room
 
 
 def write(file: Path, text: str | bytes) -> None:

@@ -52,9 +52,8 @@ def build(
     host = probe(host_python, own=False)
     try:
         if not environment.requirements:
-            return _prepared(
-                describe(environment, host, host_python, folder / "caches", time.monotonic() - begun)
-            )
+            bare = describe(environment, host, host_python, folder / "caches", time.monotonic() - begun)
+            return _prepared(bare)
         sources = Sources(folder, wheels, host_python, host["python"], host["every"], say)
         expanded = stacks.expand(environment, sources)
         asked = expanded.environment
@@ -68,10 +67,8 @@ def build(
             pins = held(expanded.pins, built.packages, built.inherited)
             return _prepared(replace(built, stack=expanded.stack, pins=pins, lacks=_lacks(found)))
     except OSError as error:  # this machine's trouble, and no outcome of the environment
-        why = error.strerror or type(error).__name__
-        raise OSError(
-            error.errno, f"the folder for environments cannot be used: {why}", str(folder)
-        ) from error
+        why = f"the folder for environments cannot be used: {error.strerror or type(error).__name__}"
+        raise OSError(error.errno, why, str(folder)) from error
 
 
 def _prepared(built: Built) -> Built:

@@ -9,9 +9,11 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from workbench.files import FULL
+
 LOG_CHARACTERS = 20_000
 LIMIT_S = 1800
-NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # nothing more can be written
+NO_PLACE = (*FULL, errno.EROFS)  # nothing more can be written
 # These would send uv to another Python or another folder than the one named.
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_PYTHON", "UV_SYSTEM_PYTHON")
 
