@@ -108,6 +108,13 @@ def test_a_wrong_answer_under_a_tool_that_found_nothing_says_so(errors: int | No
     assert ("memcheck found nothing" in repr(evidence.against(wrong))) == said
 
 
+def test_what_a_message_says_is_not_said_beside_it_again() -> None:
+    told = {"sanitizer": {"tool": "memcheck", "findings": [], "errors": 0}}
+    detail = "memcheck found nothing; under it: worst row off by 1"
+    wrong = made.one("e", "sanitized", "wrong_numbers", forensic=told, detail=detail)
+    assert repr(evidence.against(Results((wrong,)))).count("memcheck found nothing") == 1
+
+
 def test_kernels_that_ran_and_were_never_fenced_are_named(results: Results) -> None:
     own = [each for each in results if each.trial.kernel == made.KERNEL]
     ran, refused = (

@@ -44,7 +44,7 @@ def _row(alike: tuple[str, ...], members: list[Standing]) -> tuple[str, ...]:
     environments = sorted({each.result.trial.environment for each in members}, key=natural)
     modes = sorted({plain(each.result.trial.mode, 30) for each in members})
     doubts = {found_nothing(each.result) for each in members}
-    doubt = sorted(doubts) if "" not in doubts else []
+    doubt = [each for each in sorted(doubts) if each not in message] if "" not in doubts else []
     how = stacked([chip(members[0].outcome, f"{sign} {reason}"), f"at {stage}", message, *doubt])
     trials = stacked([count, *modes])
     more = len(environments) - MOST_NAMED
