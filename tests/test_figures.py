@@ -26,8 +26,9 @@ def results() -> Results:
 def test_latency_says_its_data(results: Results) -> None:
     shown = repr(latency(results, KERNEL))
     assert shown.startswith("example_quantize: time on the device\n")
-    assert re.search(r"Example GPU A  hidden=2880  16 +graph  example 1 +4\.5", shown)
-    assert len(shown.splitlines()) == 2 + 40
+    assert re.search(r"Example GPU A  16 +graph  example 1 +4\.5", shown)
+    assert len(shown.splitlines()) == 3 + 40
+    assert shown.splitlines()[1] == "case: hidden=2880; samples: 21"  # the same in all rows: said once
     assert shown == repr(latency(results, KERNEL))
 
 

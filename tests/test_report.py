@@ -28,7 +28,8 @@ from workbench.report import Report, render_all
 from workbench.results import Results
 from workbench.showing import pages
 from workbench.showing.executed import NotebookDied, execute
-from workbench.showing.plot import Plot
+from workbench.showing.plot import COLOURS, Plot
+from workbench.showing.tables import STYLE
 from workbench.showing.told import Told, told
 from workbench.verdict import judge_named
 
@@ -141,6 +142,7 @@ def test_links_lead_somewhere(page: str, made: tuple[Report, object]) -> None:
 @pytest.mark.slow
 def test_pages_are_fit_to_be_mailed(page: str) -> None:
     assert len(page.encode()) < pages.LARGEST
+    assert page.count(STYLE) == ('<div class="wb">' in page)  # each output carries it, the page once
     assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
 
 
@@ -304,6 +306,21 @@ def test_a_picture_in_a_page_has_the_same_pixels_in_fewer_bytes() -> None:
     shown = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
     assert shown.tobytes() == Image.open(io.BytesIO(drawn)).convert("RGB").tobytes()
     assert data_uri("no picture<") == "data:image/png;base64,no picture&lt;"
+
+
+def test_a_line_has_the_colour_that_its_legend_has_however_many_there_are() -> None:
+    from PIL import Image
+
+    def draw() -> Figure:
+        figure = Figure(figsize=(8, 6))
+        axes = figure.subplots()
+        for turn, colour in enumerate(COLOURS):
+            axes.plot([1, 2, 3], [3 * turn, turn, 2 * turn], color=colour, linewidth=1 + 9 * (turn < 2))
+        return figure
+
+    drawn = Plot("a title", "words", "", ("size", "us"), [("1", "2")], draw).png()
+    counted = Image.open(io.BytesIO(drawn)).convert("RGB").getcolors(1 << 16)
+    assert counted and {tuple(bytes.fromhex(each[1:])) for each in COLOURS} <= {each for _, each in counted}
 
 
 def _a_figure() -> Figure:

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 from workbench.showing.pictures import data_uri
-from workbench.showing.tables import prose
+from workbench.showing.tables import STYLE, prose
 from workbench.untrusted import escaped, escaped_lines, plain
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -48,7 +48,9 @@ def export(notebook: nbformat.NotebookNode, title: str) -> str:
     )  # fmt: skip
     exporter.register_filter("data_uri", data_uri)
     frame = {"title": title, "css": _css(), "made": made()}
-    page, _ = exporter.from_notebook_node(notebook, {"page": frame})
+    whole, _ = exporter.from_notebook_node(notebook, {"page": frame})
+    before, *after = whole.split(STYLE)  # each output has it, for JupyterLab; a page needs it once
+    page = before + STYLE * bool(after) + "".join(after)
     if len(page.encode()) > LARGEST:
         raise ValueError(
             f"the page has {len(page.encode())} bytes: choose fewer kernels, environments or modes"

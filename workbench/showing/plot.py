@@ -12,9 +12,10 @@ from workbench.showing.tables import MOST_ROWS, block, left_out, prose, text_tab
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+    from PIL import Image
 
 DPI = 120
-PALETTE = 64
+SHADES, GREYS = 5, 17  # of each colour on its way to white, and from black to white: 57 in all
 STYLE = {
     "font.size": 11, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a94a0",
@@ -45,9 +46,15 @@ class Plot:
     def __repr__(self) -> str:
         if not self.rows:
             return f"{self.title}: nothing to show. {self.empty}"
-        shown = text_table(self.heads, self.rows[:MOST_ROWS])
+        same = _same(self.rows)
+        told = "; ".join(f"{self.heads[column]}: {self.rows[0][column]}" for column in same)
+        heads, *rows = (
+            [entry for column, entry in enumerate(row) if column not in same]
+            for row in (self.heads, *self.rows[:MOST_ROWS])
+        )
+        shown = "\n".join(filter(None, (self.title, told, text_table(heads, rows))))
         more = left_out(self.rows)
-        return f"{self.title}\n{shown}" + (f"\n{more}: `.frame()` has all of them" if more else "")
+        return shown + (f"\n{more}: `.frame()` has all of them" if more else "")
 
     def frame(self) -> "pandas.DataFrame":
         import pandas
@@ -69,12 +76,9 @@ class Plot:
             figure = self.draw()
             canvas = FigureCanvasAgg(figure)
             canvas.draw()
-        # A palette makes it a quarter of the size: a page has many, and is sent by mail.
-        picture = (
-            Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba())
-            .convert("RGB")
-            .quantize(PALETTE, dither=Image.Dither.NONE)
-        )
+        # A palette makes it a fifth of the size: a page has many, and is sent by mail.
+        drawn = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba()).convert("RGB")
+        picture = drawn.quantize(palette=_palette(), dither=Image.Dither.NONE)
         picture.save(file, "PNG", optimize=True, dpi=(DPI, DPI))
         return file.getvalue()
 
@@ -89,6 +93,29 @@ class Plot:
         picture = base64.b64encode(self.png()).decode()
         facts = {"alt": self.alt, "title": self.title, "note": self.note}
         return {"image/png": picture, "text/plain": repr(self)}, {"image/png": facts}
+
+
+def _same(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """Columns with the same entry in all rows: said once above them, for a page has thousands of rows."""
+    columns = list(zip(*rows, strict=True))
+    return tuple(place for place, column in enumerate(columns) if len(rows) > 1 and len({*column}) == 1)
+
+
+def _palette() -> "Image.Image":
+    """Each line's colour as it is in the legend, its shades, and greys; one chosen from a picture merges colours."""
+    from PIL import Image
+
+    whole = [tuple(bytes.fromhex(colour[1:])) for colour in COLOURS]
+    shades = [
+        round(255 - (255 - part) * shade / SHADES)
+        for colour in whole
+        for shade in range(1, SHADES + 1)
+        for part in colour
+    ]
+    greys = [round(255 * grey / (GREYS - 1)) for grey in range(GREYS) for _ in "rgb"]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(shades + greys)
+    return palette
 
 
 def rounded(value: float | None) -> str:
