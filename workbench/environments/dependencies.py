@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
     from packaging.requirements import Requirement
+    from packaging.tags import Tag
+    from packaging.version import Version
 
+MOST_NAMED = 3  # of the wheels that do not fit
 HEAVY = {"torch", "torchvision", "torchaudio", "triton", "numpy", "nccl4py", "jax", "jaxlib", "tileiras"}
 HEAVY_STARTS = ("nvidia-", "cuda-", "cupy-", "nccl-", "flashinfer-")
 SMALL = {"nvidia-ml-py"}
@@ -49,7 +52,7 @@ def missing(site: Path, host: dict[str, str], asked: set[str], wheels: Path | No
             if name in own or (heavy(name) and not needed):
                 continue
             if wheels and not in_folder(wheels, requirement, python):
-                lacking += _lack(requirement, host.get(name), owner)
+                lacking += _lack(requirement, host.get(name), owner, wheels, python)
             elif owner in asked or not _fits(requirement, host.get(name)):
                 wanted[name] = f"{requirement.name}{requirement.specifier}"
     if lacking:
@@ -112,20 +115,30 @@ def in_folder(wheels: Path, requirement: "Requirement", python: str) -> bool:
 def fitting(wheels: Path, requirement: "Requirement", python: str) -> list[Path]:
     """The folder's wheels for `requirement` that Python `python` (3.12.3) can use here, the newest last."""
     from packaging.tags import compatible_tags, cpython_tags, platform_tags
-    from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
     release = tuple(int(part) for part in python.split(".")[:2])
     platforms = list(platform_tags())
     usable = {*cpython_tags(release, platforms=platforms), *compatible_tags(release, platforms=platforms)}
+    return [
+        file
+        for version, tags, file in _named(wheels, requirement)
+        if tags & usable and _fits(requirement, str(version))
+    ]
+
+
+def _named(wheels: Path, requirement: "Requirement") -> "list[tuple[Version, frozenset[Tag], Path]]":
+    """The folder's wheels of that package, of whatever version and for whatever machine, the newest last."""
+    from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
     found = []
     for file in wheels.glob("*.whl"):
         try:
             name, version, _, tags = parse_wheel_filename(file.name)
         except InvalidWheelFilename:
             continue
-        if name == canonicalize_name(requirement.name) and tags & usable and _fits(requirement, str(version)):
-            found.append((version, file))
-    return [file for _, file in sorted(found)]
+        if name == canonicalize_name(requirement.name):
+            found.append((version, tags, file))
+    return sorted(found, key=lambda each: (each[0], each[2]))
 
 
 def declared_by(wheel: Path, python: str) -> "list[Requirement]":
@@ -150,8 +163,10 @@ def _fits(requirement: "Requirement", version: str | None) -> bool:
         return False
 
 
-def _lack(requirement: "Requirement", there: str | None, owner: str) -> list[str]:
+def _lack(requirement: "Requirement", there: str | None, owner: str, wheels: Path, python: str) -> list[str]:
     if _fits(requirement, there):
         return []
     inherited = f" (inherited: {there})" if there else ""
-    return [f"{owner} needs: {requirement.name}{requirement.specifier}{inherited}"]
+    unfit = [file.name for _, _, file in _named(wheels, requirement)][-MOST_NAMED:]
+    beside = f" (not of use to Python {python} here: {', '.join(unfit)})" if unfit else ""
+    return [f"{owner} needs: {requirement.name}{requirement.specifier}{inherited}{beside}"]
