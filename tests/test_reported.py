@@ -136,6 +136,18 @@ def test_each_kernel_is_measured_or_not_on_each_family(report) -> None:
     assert sm120 == "not measured; reported: KI-900"
 
 
+def test_what_a_kernel_s_own_file_refuses_is_no_measurement_and_bears_no_report_out(report) -> None:
+    report(sm=[90], reasons=["unsupported_arch"])
+    declared = ran("unsupported_arch", kernel="example_moe", stage="prepare")
+    ((_, sm90, *_),) = elsewhere.by_family(declared, Results()).rows
+    assert sm90 == "not measured; not called: by its file the library has none here (1); reported: KI-900"
+    assert reported.matches(declared) == []
+    assert [row[2] for row in elsewhere.unmeasured(declared).rows] == ["not measured: no trial ran on SM90"]
+    refused = ran("unsupported_arch", kernel="example_moe", stage="first_call")  # the library's own words
+    assert elsewhere.by_family(refused, Results()).rows[0][1] == "measured: 1 unsupported"
+    assert [each.word for each in reported.matches(refused)] == ["agrees"]
+
+
 def test_a_kernel_that_nobody_ran_is_there_all_the_same(report) -> None:
     tried = followed(90, "missing_cubin", kernel="example_gemm", stage="<b>")
     shown = elsewhere.by_family(ran("ok"), tried)

@@ -32,6 +32,11 @@ def is_forensic(result: Result) -> bool:
     return result.trial.mode in FORENSIC_MODES
 
 
+def is_declared(result: Result) -> bool:
+    """Whether the kernel's own file refused the GPU's family, before the library was asked anything."""
+    return result.stage == "prepare" and result.reason == "unsupported_arch"
+
+
 def is_instrument(result: Result) -> bool:
     return result.trial.kernel in INSTRUMENTS
 

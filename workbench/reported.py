@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench import known_issues
 from workbench.known_issues import Issue
-from workbench.planned import is_forensic
+from workbench.planned import is_declared, is_forensic
 from workbench.results import AGAINST, OUTCOME_OF_REASON, Outcome, Result, Results, Standing
 from workbench.showing import legend
 from workbench.showing.cells import Cell, links, stacked
@@ -23,8 +23,8 @@ ABOUT_TIME = {"slower", "inconclusive"}
 EMPTY = "No known issue of another project was reported for these kernels, GPUs and versions."
 NOTE = (
     "`reported` is what others wrote in public threads; it was not measured here. `measured here` are the trials on "
-    "this page in planned modes, not fenced or sanitized, with the same kernel, GPU and versions. Their shapes may "
-    "differ from those that were reported."
+    "this page in planned modes, not fenced or sanitized, with the same kernel, GPU and versions, whose library was "
+    "called. Their shapes may differ from those that were reported."
 )
 
 
@@ -75,13 +75,14 @@ class Match:
 def matches(results: Results) -> list[Match]:
     """Reports that some trial is in the range of, by their ids; trials of unknown GPU or packages match none.
 
-    Nor do those behind a fence or under a tool: that they crash is our doing, and no report is of it.
+    Nor do those behind a fence or under a tool: that they crash is our doing, and no report is of it. Nor those that
+    the kernel's own file refused, for it was written from what such reports say.
     """
     issues, known = known_issues.load(), {}  # type: list[Issue], dict[tuple[str, ...], list[Issue]]
     found: dict[Issue, list[Standing]] = {}
     for standing in results.trials().values():
         result = standing.result
-        if is_forensic(result):
+        if is_forensic(result) or is_declared(result):
             continue
         key = (
             result.trial.kernel,

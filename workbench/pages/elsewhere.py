@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from workbench import known_issues
 from workbench.gpus import COMPILED_ONLY
 from workbench.known_issues import Issue
+from workbench.planned import is_declared
 from workbench.reported import UNTRIED, named, sm_of, span
 from workbench.results import Outcome, Result, Results, Standing
 from workbench.showing import legend
@@ -20,8 +21,9 @@ from workbench.untrusted import MESSAGE, escaped, natural, plain
 FAMILIES = (90, 100, 103, 120, 121)
 NOTE = (
     "Followed is a call that was made for a GPU that is not there, compiled or to the stage where it could go no "
-    "further; nothing was computed. Reported is what others wrote of that kernel on that family, by its id in "
-    "workbench/known_issues.json; those of families without any trial are told below."
+    "further; nothing was computed. Not called are trials (in brackets how many) whose kernel file says that the "
+    "library has nothing for that family: no finding of ours. Reported is what others wrote of that kernel on that "
+    "family, by its id in workbench/known_issues.json; those of families without any trial are told below."
 )
 EMPTY = "Trials ran here on every GPU family that a known issue names."
 
@@ -53,13 +55,20 @@ def _family(result: Result) -> int | None:
 
 
 def _square(kernel: str, sm: int, ran: Iterable[Standing], tried: Iterable[Standing]) -> Cell:
-    if measured := [each for each in ran if each.outcome not in UNTRIED]:
+    ran, tried = list(ran), list(tried)
+    if measured := [each for each in ran if _called(each)]:
         return stacked([f"measured: {legend.tally(measured)}"])
-    counts = Counter(map(_came_to, tried))
+    refused = sum(is_declared(each.result) for each in (*ran, *tried))
+    counts = Counter(_came_to(each) for each in tried if not is_declared(each.result))
     lines: list[str] = [Cell.of("not measured", "<b>not measured</b>")]
+    lines += [f"not called: by its file the library has none here ({refused})"] if refused else []
     lines += [f"followed: {', '.join(f'{n} {what}' for what, n in counts.items())}"] if counts else []
     ids = [issue.id for issue in known_issues.load() if issue.shown and sm in issue.sm and _of(issue, kernel)]
     return stacked([*lines, f"reported: {', '.join(ids)}"] if ids else lines)
+
+
+def _called(standing: Standing) -> bool:
+    return standing.outcome not in UNTRIED and not is_declared(standing.result)
 
 
 def _came_to(standing: Standing) -> str:
@@ -75,7 +84,7 @@ def _of(issue: Issue, kernel: str) -> bool:
 
 def unmeasured(results: Results, kernels: Collection[str] = ()) -> Shown:
     """The reports of such families, of `kernels` or of all."""
-    ran = {sm_of(each.result) for each in results.trials().values() if each.outcome not in UNTRIED}
+    ran = {sm_of(each.result) for each in results.trials().values() if _called(each)}
     rows = []
     for issue in sorted(known_issues.load(), key=lambda each: natural(each.id)):
         families = [f"SM{sm}" for sm in issue.sm if sm not in ran]

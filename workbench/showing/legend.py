@@ -37,7 +37,13 @@ LEGEND: dict[Outcome, Look] = {
         "W", "wrong", "ran, and the answer is off, or was never written", "#d43166", "#ffffff"
     ),
     Outcome.IMPLAUSIBLE: Look("I", "implausible", "faster than the hardware can be", "#fb80e0", "#111111"),
-    Outcome.UNSUPPORTED: Look("U", "unsupported", "the library itself says no", "#f3bd98", "#111111"),
+    Outcome.UNSUPPORTED: Look(
+        "U",
+        "unsupported",
+        "the library says no, or the kernel's file that it has none for this GPU",
+        "#f3bd98",
+        "#111111",
+    ),
     Outcome.MISSING: Look("M", "missing", "no such function there, or not as called", "#55568f", "#ffffff"),
     Outcome.FAILED: Look("F", "failed", "an exception", "#cc6b10", "#111111"),
     Outcome.CRASHED: Look("C", "crashed", "a GPU fault, a signal or an abort", "#7f1d15", "#ffffff"),
