@@ -40,7 +40,7 @@ LEGEND: dict[Outcome, Look] = {
     Outcome.UNSUPPORTED: Look(
         "U",
         "unsupported",
-        "the library says no, or the kernel's file that it has none for this GPU",
+        "the library, or the kernel's file for it, says no",
         "#f3bd98",
         "#111111",
     ),
