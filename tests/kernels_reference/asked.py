@@ -14,6 +14,7 @@ import dataclasses
 import importlib
 import json
 import pkgutil
+import textwrap
 from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import torch  # noqa: TID253
-from release_stand_ins import RELEASES, cases, member, put_release, stand_in
+from release_stand_ins import RELEASES, cases, drawn, member, put_release, stand_in
 from triton_stand_ins import PARAMETERS, name_in, put_package
 
 from workbench import kernels
@@ -64,15 +65,15 @@ def of_kernel(name):
     kernel = kernels.get(name)
     record = promised(kernel)
     record["CASES"] = [said(case) for case in kernel.CASES]
-    drawn = [(case, kernel.inputs(**case)) for case in [*cases(kernel), *more(kernel, name)]]
+    made = [*drawn(name), *((case, kernel.inputs(**case)) for case in more(kernel, name))]
     versions = list(PARAMETERS) if "triton_kernels" in kernel.API else RELEASES
     latest, earliest = (
-        {said(case): calls(kernel, version, inputs) for case, inputs in drawn}
+        {said(case): calls(kernel, version, inputs) for case, inputs in made}
         for version in (versions[-1], versions[0])
     )
     record["asked"] = latest
     record[f"asked in {versions[0]}"] = {
-        case: made for case, made in earliest.items() if made != latest[case]
+        case: asked for case, asked in earliest.items() if asked != latest[case]
     }
     return record
 
@@ -188,10 +189,14 @@ def differences(was, now, where=""):
             place = f"{where} | {name}" if where else name
             yield from differences(was.get(name, "nothing"), now.get(name, "nothing"), place)
     elif isinstance(was, list) and isinstance(now, list) and set(map(str, was)) != set(map(str, now)):
-        yield from (f"{where}: gone is {each}" for each in was if each not in now)
-        yield from (f"{where}: new is {each}" for each in now if each not in was)
+        yield from (f"{where}: gone is {brief(each)}" for each in was if each not in now)
+        yield from (f"{where}: new is {brief(each)}" for each in now if each not in was)
     elif was != now:
-        yield f"{where}: was {was}, is {now}"
+        yield f"{where}: was {brief(was)}, is {brief(now)}"
+
+
+def brief(value):
+    return textwrap.shorten(str(value), 200, placeholder=" ...")
 
 
 def drawn_records():

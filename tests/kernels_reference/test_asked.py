@@ -12,6 +12,7 @@ import asked  # noqa: E402
 from workbench import kernels, store  # noqa: E402
 
 ANEW = "if it is meant: python tests/kernels_reference/asked.py --write"
+SHOWN = 20
 RESULTS = asked.FOLDER.parents[2] / "results"
 # The worst error measured is up to 5.4 times below the tolerance (batch_prefill). More would tell less than what
 # is measured allows; less would refuse a GPU that rounds once more.
@@ -31,7 +32,7 @@ def test_every_kernel_has_a_record_and_every_record_a_file(records):
 @pytest.mark.parametrize("name", sorted(asked.stored()))
 def test_what_is_promised_and_asked_is_what_was_written_down(records, name):
     found = list(asked.differences(asked.stored()[name], records.get(name, {})))
-    assert not found, "\n".join([f"{name}:", *found, ANEW])
+    assert not found, "\n".join([f"{name}, {len(found)} differences:", *found[:SHOWN], ANEW])
 
 
 def test_a_file_is_written_as_it_is_read(records):
