@@ -6,7 +6,8 @@
 A promise is a plain constant of the file, `TOLERANCE` and `CASES` among them; of the files that kernels share, too.
 What is asked are the calls that `prepare` and the prepared call make: each kind of case once, small, into stand-ins
 with the parameters of the latest and of the earliest release known; the latter only where something differs. A
-tensor is told by its type, shape, strides if it is not contiguous, and the range of its values.
+tensor is told by its type, shape, strides if it is not contiguous, and the range of its values: all NaN is memory
+that was not written.
 """
 
 import argparse
@@ -151,30 +152,31 @@ def of_tensor(value):
 
 def span(value):
     """The smallest and the largest value; of drawn ones two digits, which hold from one torch to the next."""
-    if not value.numel():
-        return ""
     wide = value.double() if value.is_floating_point() else value.long()
-    low, high = wide.min().item(), wide.max().item()
-    if low != low:
-        return ", not written"
+    numbers = wide[~wide.isnan()]
+    if not len(numbers):
+        return ", all NaN" if wide.numel() else ""
+    low, high = numbers.min().item(), numbers.max().item()
+    among = ", NaN" if len(numbers) < wide.numel() else ""
     if low == high:
-        return f", all {low:.6g}"
-    if not value.is_floating_point():
-        return f", {low} to {high}" if low > -LARGEST_SHOWN and high < LARGEST_SHOWN else ""
-    return f", {low:.2g} to {high:.2g}"
+        return f"{among}, all {low:.6g}"
+    if value.is_floating_point():
+        return f"{among}, {low:.2g} to {high:.2g}"
+    return f", {low} to {high}" if max(-low, high) < LARGEST_SHOWN else ""
 
 
-def text(value, indent=0):
-    """JSON; what fits in a line is in one."""
+def text(value, indent=0, before=0):
+    """JSON; what fits in a line, after so many characters, is in one."""
     line = json.dumps(value)
-    if not value or not isinstance(value, dict | list) or (indent and len(line) + indent <= WIDE):
+    fits = indent and indent + before + len(line) <= WIDE
+    if fits or not value or not isinstance(value, dict | list):
         return line
     inner = " " * (indent + 1)
     if isinstance(value, list):
         parts, (opened, closed) = [text(each, indent + 1) for each in value], "[]"
     else:
-        parts = [f"{json.dumps(name)}: {text(each, indent + 1)}" for name, each in value.items()]
-        opened, closed = "{}"
+        named = [(f"{json.dumps(name)}: ", each) for name, each in value.items()]
+        parts, (opened, closed) = [name + text(each, indent + 1, len(name)) for name, each in named], "{}"
     return f"{opened}\n{inner}" + f",\n{inner}".join(parts) + f"\n{' ' * indent}{closed}"
 
 
@@ -200,7 +202,7 @@ def brief(value):
 
 
 def drawn_records():
-    """The records, drawn on the CPU, with memory that was not written told from what was."""
+    """The records, drawn on the CPU, with NaN in memory that was not written."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(_draw, "device", lambda: torch.device("cpu"))
         torch.set_num_threads(1)  # the shapes are small; threads would only wait
