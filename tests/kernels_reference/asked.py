@@ -219,7 +219,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     made = drawn_records()
     if not parser.parse_args().write:
-        print(*differences(stored(), made), sep="\n")
+        print("\n".join(differences(stored(), made)) or "nothing differs")
         return
     FOLDER.mkdir(exist_ok=True)
     for file in FOLDER.glob("*.json"):
