@@ -1,3 +1,6 @@
+import sys
+from types import ModuleType
+
 import pytest
 
 from workbench.kernels import cutlass_moe
@@ -169,3 +172,17 @@ def test_whether_the_last_expert_is_reached_is_said():
     chosen = torch.tensor([[0, 3], [1, 2]])
     assert cutlass_moe.reached(dict(chosen=chosen, first=first)) == {"last expert": True}
     assert cutlass_moe.reached(dict(chosen=chosen % 3, first=first)) == {"last expert": False}
+
+
+def test_each_product_has_its_tactic_and_the_library_its_own_choice_back(monkeypatch):
+    tuner = type("AutoTuner", (), dict(choose_one="its own"))
+    for name in ("flashinfer", "flashinfer.autotuner"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules["flashinfer.autotuner"].AutoTuner = tuner
+    taken = []
+
+    def function(**asked):
+        taken.extend(tuner().choose_one("moe", ["runner"], gemm_idx=number) for number in (1, 2))
+
+    cutlass_moe.prepare(function, cutlass_moe.inputs(**CASE, tactics=[3, 5]))()
+    assert taken == [("runner", 3), ("runner", 5)] and tuner.choose_one == "its own"

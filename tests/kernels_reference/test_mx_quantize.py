@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from workbench.kernels import _fp4, _mx, mxfp4_quantize, mxfp8_quantize
+from workbench.kernels import _fp4, _mx, fp4_quantize, mxfp4_quantize, mxfp8_quantize
 
 torch = pytest.importorskip("torch")
 
@@ -135,9 +135,13 @@ def test_ties_in_mxfp8_may_go_either_way(right):
     assert right(mxfp8_quantize, got, inputs)
 
 
-@pytest.mark.parametrize("kernel, largest", [(mxfp4_quantize, 6.0), (mxfp8_quantize, 448.0)])
-def test_no_input_lies_where_one_over_the_largest_decides(kernel, largest):
-    x = kernel.inputs(tokens=64, hidden=2880, layout="linear", backend="cuda")["x"].double().abs()
+@pytest.mark.parametrize(
+    "kernel, largest, more",
+    [(mxfp4_quantize, 6.0, {}), (mxfp8_quantize, 448.0, {}), (fp4_quantize, 6.0, dict(format="mxfp4"))],
+)
+def test_no_input_lies_where_one_over_the_largest_decides(kernel, largest, more):
+    inputs = kernel.inputs(tokens=64, hidden=2880, layout="linear", backend="cuda", **more)
+    x = inputs["x"].double().abs()
     for off in (1 - 1e-6, 1 + 1e-6):
         grouped = x.unflatten(-1, (-1, 32))
         assert torch.equal(_fp4.mx_exponents(grouped * off, largest), _fp4.mx_exponents(grouped, largest))

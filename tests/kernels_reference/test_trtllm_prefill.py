@@ -130,6 +130,7 @@ def test_the_call_fits(recording, inputs):
     assert got["cum_seq_lens_kv"].diff().tolist() == got["seq_lens"].tolist()
     assert (got["max_q_len"], got["max_kv_len"], got["batch_size"]) == (25, max(got["seq_lens"].tolist()), 3)
     assert got.get("sinks") is inputs["sinks"] and got["window_left"] == inputs["window"]
+    assert (got["bmm1_scale"], got["bmm2_scale"]) == (CASE["head_dim"] ** -0.5, 1.0)
     assert not got["workspace_buffer"].any()
 
 
