@@ -25,6 +25,7 @@ from . import _draw, _fp4, _layouts, _nvfp4, _nvfp4_experts, _shapes
 API = "flashinfer.gemm.grouped_gemm_nt_masked"
 NEEDS = {"cutlass": "nvidia-cutlass-dsl"}  # without it the library has no such function
 DEVICES = ("cuda",)
+SMS = (100, 103, 107)
 TOLERANCE = 1.2e-1
 VARIES = ("x",)
 BEYOND = 1e4

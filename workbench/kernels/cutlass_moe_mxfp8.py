@@ -16,6 +16,7 @@ from . import _block_scales, _cutlass, _draw, _experts, _fp4, _layouts, _mx, _mx
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
+SMS = (100, 103, 107, 110, 120, 121)
 TOLERANCE = 5e-2
 VARIES = ("x", "x_scales", "gates")
 SIZE = "tokens"

@@ -17,6 +17,7 @@ from . import _block_scales, _cutlass, _draw, _experts, _layouts, _nvfp4, _nvfp4
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
+SMS = (100, 103, 107, 110, 120, 121)
 TOLERANCE = 1.2e-1
 VARIES = ("x", "x_scales", "gates")
 SIZE = "tokens"
