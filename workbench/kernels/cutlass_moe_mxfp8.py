@@ -5,8 +5,8 @@ are those of `_mx_experts`, with zeros up to a multiple of 128. x comes as e4m3 
 columns, these scales `swizzled`; the middle is rounded to the same within the call.
 
 TOLERANCE: the middle is rounded to bfloat16 before it is rounded to e4m3: 1.7e-2 a row, 3e-2 for the worst of
-thousands. Missed: a middle that was not rounded to e4m3 (3e-2), single groups of 32. Seen: scales in another
-order, a bias, alpha, beta or limit left out.
+thousands. Missed: a middle that was not rounded to e4m3 (3e-2), a lost group of 32 weights (under 1e-3). Seen:
+a lost group of 32 of x (1.4e-1 and more), scales in another order, a bias, alpha, beta or limit left out.
 Source: flashinfer/fused_moe/core.py and flashinfer_cutlass_fused_moe_binding.cu.
 """
 

@@ -3,14 +3,14 @@
 Weights, biases and swiglu are those of `_mx_experts`, hidden and intermediate padded with zeros to a multiple
 of 256 (2880 to 3072) as callers do. `scheme` is `mxfp8`, x and the middle in e4m3 with a power of two for
 each 32 columns, or `bf16`. The scales of x are linear; `scale_shape` hands them over as `rows` [tokens,
-hidden/32] or `flat`, as they come from mxfp8_quantize, which the versions from 0.6.8 on refuse. Routing is
+hidden/32] or `flat`, as they come from mxfp8_quantize; trtllm_moe.py tells what was read of that. Routing is
 `renormalize` of `_logits`; `ep_size` and `ep_rank` are as in cutlass_moe. The answer is bfloat16 [tokens,
 hidden]. The kernels are fetched from the vendor's server, or come with flashinfer_cubin.
 
 TOLERANCE: gates are rounded to bfloat16 and the middle may be rounded from other bits than ours, as if it had
 been bfloat16: 1.7e-2 a row, 3e-2 for the worst of thousands. Missed: a middle that was not rounded to e4m3
-(3e-2), single groups of 32. Seen: rows, scales or biases in another order, gate and up swapped, a bias,
-alpha, beta or limit left out.
+(3e-2), a lost group of 32 weights (under 1e-3). Seen: a lost group of 32 of x (1.4e-1 and more), rows, scales or
+biases in another order, gate and up swapped, a bias, alpha, beta or limit left out.
 Source: flashinfer/fused_moe/core.py and trtllm_fused_moe_kernel_launcher.cu.
 """
 
