@@ -157,6 +157,8 @@ def refused(**_: Any) -> bool:
         (dict(prepare=lambda function, inputs: fetching), "first_call", ("stopped", "missing_cubin", "Artifact")),
         (dict(prepare=lambda function, inputs: driverless), "first_call", ("stopped", "not_run", "the driver")),
         (dict(needs_artifacts=refused), "prepare", ("stopped", "unsupported_arch", "for SM100")),
+        (dict(SMS=(90, 120)), "prepare", ("stopped", "unsupported_arch", "for SM90 and SM120 alone")),
+        (dict(SMS=(90, 100)), "first_call", ("stopped", "not_run", "calls no module")),
         (dict(prepare=lambda function, inputs: function.none), "prepare", ("exception", "AttributeError", "none")),
         (dict(prepare=lambda function, inputs: lambda: function(a=1)), "first_call", ("exception", "TypeError", "")),
         (dict(NEEDS={"no_such": "no-such"}), "import", ("stopped", "component_missing", "flashinfer==X no-such==Y")),
@@ -190,6 +192,59 @@ def test_a_package_that_is_needed_is_told_before_anything_is_compiled(
     command = dict(kernel_file="", mode="compiled", device="cuda", sm="9.0", case={})
     with pytest.raises(trial.Stopped, match="no-such"):
         trial.run(command, lambda name: None, lambda **facts: None)
+
+
+def built_with(monkeypatch: pytest.MonkeyPatch, sms: tuple[int, ...], **command: Any) -> list[str]:
+    """The stages that a trial of such a kernel came to on an SM100 until it was built or refused."""
+    from workbench.worker import trial
+
+    stages: list[str] = []
+    stage = trial.Stage(lambda stage: stages.append(stage))
+    kernel = kernel_that(SMS=sms, build=lambda: stages.append("compiled"))
+    monkeypatch.setattr(trial, "load", lambda file: kernel)
+    monkeypatch.setattr(trial, "BUILT", set())
+    monkeypatch.setattr(trial.compiled, "run", lambda *_: stages.append("compiled"))
+    more = dict(kernel_file="", sm="10.0", case={}, build_only=True)
+    trial.run({**more, **command}, stage, lambda **facts: None)
+    return stages
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        dict(mode="eager", device="cuda"),
+        dict(mode="compiled", device="cuda"),
+        dict(mode="compiled", device="given"),
+    ],
+    ids=lambda command: " ".join(command.values()),
+)
+def test_a_family_that_the_kernels_file_leaves_out_stops_before_anything_is_built(
+    monkeypatch: pytest.MonkeyPatch, command: dict[str, str]
+) -> None:
+    from workbench.worker import trial
+
+    assert "compiled" in built_with(monkeypatch, (90, 100), **command)
+    with pytest.raises(
+        trial.Stopped, match="by this kernel's file the library has it for SM90 alone"
+    ) as told:
+        built_with(monkeypatch, (90,), **command)
+    assert told.value.reason == "unsupported_arch"
+
+
+def test_a_refused_family_is_told_as_the_files_own_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages know it by this stage: see `planned.is_declared`."""
+    from workbench.worker import trial
+
+    stage = trial.Stage(lambda stage: None)
+    with pytest.raises(trial.Stopped, match="SM100, SM103 and SM107 alone"):
+        trial.on_its_family(kernel_that(SMS=(100, 103, 107)), "12.0", stage)
+    assert stage.name == "prepare"
+    for sm, sms in (("10.7", dict(SMS=(100, 103, 107))), ("12.0", {}), ("", dict(SMS=(90,)))):
+        trial.on_its_family(kernel_that(**sms), sm, stage)
+
+
+def test_on_the_cpu_no_family_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "compiled" in built_with(monkeypatch, (90,), mode="eager", device="cpu", sm="10.0")
 
 
 def test_only_flashinfers_kernels_are_modules(planned: planning.Planned) -> None:

@@ -184,12 +184,23 @@ def _kernel(name: str, module: ModuleType, cases: Sequence[dict[str, Any]] | Non
     named = isinstance(devices, list | tuple) and all(isinstance(each, str) for each in devices)
     if not (named and isinstance(module.API, str)):
         raise ValueError(f"kernel {name}: API is a dotted name, DEVICES a tuple of names")
+    if not _are_families(getattr(module, "SMS", (90,))):
+        raise ValueError(f"kernel {name}: SMS is a tuple of GPU families such as (90,) or (100, 103)")
     if not _is_number(module.TOLERANCE):
         raise ValueError(f"kernel {name}: TOLERANCE is a number")
     file, plain = Path(str(module.__file__)), _plain(cases or module.CASES, name)
     for case in plain:
         _check_cost(module, case, name)
     return Kernel(name, module, file, tuple(plain), hash_of(file))
+
+
+def _are_families(value: Any) -> bool:
+    """Whole numbers of two or three digits, such as 90 for the compute capability 9.0."""
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(type(each) is int and 10 <= each < 1000 for each in value)
+    )
 
 
 def _check_cost(module: ModuleType, case: dict[str, Any], name: str) -> None:

@@ -152,6 +152,7 @@ def mxfp8(**asked):
 
 SCHEMES = {
     "fp8": (cutlass_moe_fp8, fp8, dict(SHAPE, scheme="tensor")),
+    "fp8, a share": (cutlass_moe_fp8, fp8, dict(SHAPE, scheme="tensor", ep_size=2, ep_rank=1)),
     "fp8 block": (cutlass_moe_fp8, fp8_block, dict(SHAPE, scheme="block")),
     "fp8 block, a share": (cutlass_moe_fp8, fp8_block, dict(SHAPE, scheme="block", ep_size=2, ep_rank=1)),
     "mxfp4": (cutlass_moe_mxfp4, mxfp4, SHAPE),
@@ -162,6 +163,7 @@ SCHEMES = {
     "nvfp4, a share": (cutlass_moe_nvfp4, nvfp4, dict(SHAPE, ep_size=2, ep_rank=1)),
     "mxfp8": (cutlass_moe_mxfp8, mxfp8, SHAPE),
     "mxfp8, padded": (cutlass_moe_mxfp8, mxfp8, dict(SHAPE, hidden=160, intermediate=96)),
+    "mxfp8, a share": (cutlass_moe_mxfp8, mxfp8, dict(SHAPE, ep_size=2, ep_rank=1)),
 }
 
 

@@ -56,6 +56,28 @@ def test_each_kernel_keeps_the_contract(name):
         assert cost["unit"] in {"bf16", "fp8", "fp4", "fp32"}
 
 
+BLACKWELL = (100, 103, 107)  # SM107 since the releases that have it
+BLOCK_SCALED = (*BLACKWELL, 110, 120, 121)
+FAMILIES = {
+    "batch_prefill_fp8": (90,),  # fa3
+    "cutedsl_masked_moe": BLACKWELL,
+    "cutedsl_moe": BLACKWELL,
+    "cutedsl_moe_bf16": (90,),
+    "cutlass_moe_mxfp4": (90,),
+    "cutlass_moe_mxfp8": BLOCK_SCALED,
+    "cutlass_moe_nvfp4": BLOCK_SCALED,
+    "trtllm_moe": (*BLACKWELL, 120, 121),  # those whose module the library compiles
+    "trtllm_moe_mxfp4": (*BLACKWELL, 120, 121),
+    "trtllm_prefill": BLACKWELL,
+    "trtllm_prefill_fp8": BLACKWELL,
+}
+
+
+def test_families_are_those_of_the_librarys_sources():
+    declared = {name: getattr(kernels.get(name), "SMS", None) for name in NAMES}
+    assert {name: sms for name, sms in declared.items() if sms is not None} == FAMILIES
+
+
 @pytest.mark.parametrize(
     "path", sorted(Path(kernels.__file__).parent.glob("*.py")), ids=lambda path: path.name
 )

@@ -19,6 +19,7 @@ from . import _paged, _prefill, batch_prefill, trtllm_prefill_fp8
 
 API = "flashinfer.BatchPrefillWithPagedKVCacheWrapper"
 DEVICES = ("cuda",)
+SMS = (90,)
 TOLERANCE = 8e-2
 VARIES = ("query",)
 SIZE = "batch"

@@ -11,8 +11,8 @@ server, or flashinfer_cubin.
 
 TOLERANCE: the middle, and x where the version quantizes it, may be quantized from other bits than ours, as if
 it had been bfloat16: 2.6e-2 a row, 9e-2 for the worst of thousands. Missed: a middle that was not quantized
-at all (9e-2), single groups of 16. Seen: up and gate in other turns, scales in another order, a global scale
-left out.
+at all (9e-2). On the border: a lost group of 16 of x at hidden 7168 (1.1e-1 to 1.4e-1), which is seen at 2048
+(1.5e-1 and more). Seen: up and gate in other turns, scales in another order, a global scale left out.
 Source: flashinfer/fused_moe/cute_dsl/fused_moe.py.
 """
 
@@ -24,6 +24,7 @@ from . import _cutlass, _draw, _experts, _layouts, _nvfp4, _nvfp4_experts, _rout
 API = "flashinfer.fused_moe.CuteDslMoEWrapper"
 NEEDS = {"cutlass": "nvidia-cutlass-dsl"}  # without it the library has no such function
 DEVICES = ("cuda",)
+SMS = (100, 103, 107)
 TOLERANCE = 1.2e-1
 VARIES = ("x", "packed", "scales", "gates")
 SIZE = "tokens"
@@ -154,6 +155,4 @@ def cost(
 
 def needs_artifacts(*, sm: str, **case: Any) -> bool:
     """Headers of the module that sorts tokens are fetched."""
-    if not sm.startswith("10."):
-        raise NotImplementedError("the wrapper is for SM100 and SM103")
     return True

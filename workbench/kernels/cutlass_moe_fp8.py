@@ -27,6 +27,7 @@ MIDDLE = 12.0  # the middle, of about 1, seldom beyond 30, on the scale of e4m3
 _DEEPSEEK = dict(
     experts=256, hidden=_shapes.DEEPSEEK_HIDDEN, intermediate=2048, top_k=8, ep_size=8, ep_rank=7
 )
+_SHARE = dict(_shapes.NARROW, experts=128, ep_size=4, ep_rank=3)
 CASES = [
     *(
         dict(scheme=scheme, tokens=tokens, **_shapes.NARROW, routing=routing)
@@ -37,6 +38,7 @@ CASES = [
         dict(scheme="block", tokens=tokens, **_DEEPSEEK, routing=routing)
         for tokens, routing in ((128, "uniform"), (4096, "uniform"), (4096, "skewed"))
     ),
+    dict(scheme="tensor", tokens=128, **_SHARE, routing="uniform"),
 ]
 
 

@@ -18,6 +18,7 @@ from . import _cutlass, _draw, _experts, _layouts, _mx_experts, _routing, _shape
 
 API = "flashinfer.fused_moe.cutlass_fused_moe"
 DEVICES = ("cuda",)
+SMS = (90,)
 TOLERANCE = 2e-2
 VARIES = ("x", "gates")
 SIZE = "tokens"

@@ -24,7 +24,7 @@ CHECK = Path(__file__).parents[1] / "worker" / "check.py"
 ATTEMPTS = {"eager": EAGER, **dict.fromkeys(SANITIZED, EAGER), "graph": GRAPHED}
 FENCES = ("fenced", "fenced_start")
 CONTRACT = ("API", "TOLERANCE", "VARIES", "inputs", "prepare", "reference", "raw", "outputs")
-OF_A_PLAN = frozenset({"cost", "CASES", "DEVICES", "needs_artifacts"})  # what a file has no use for
+OF_A_PLAN = frozenset({"cost", "CASES", "DEVICES", "SMS", "needs_artifacts"})  # what a file has no use for
 OPENING = '"""A trial of a kernel as one file: what was seen, how to run it, and the code."""'
 WIDTH = 100
 

@@ -80,6 +80,7 @@ def follow(kernel, function, case, sm, card, stage):
     """What ended the call, as a worker tells it. Once modules stand in it may well fail, and nobody looks."""
     try:
         stage("prepare")
+        trial.on_its_family(kernel, sm, stage)
         trial.fetches(kernel, sm, case)
         call = trial.prepared(kernel, function, kernel.inputs(**case))
         stage("first_call")

@@ -60,6 +60,7 @@ def run(command, stage, tell):
     kernel = load(command["kernel_file"])
     equipped(kernel)
     if command["mode"] == "compiled":
+        on_its_family(kernel, command["sm"], stage)
         compiled.run(command, kernel, stage, tell, Stopped)
         return
     function = find.api(kernel, stage, tell)
@@ -89,6 +90,8 @@ def called(command, kernel, function, stage, tell):
     key = (command["kernel_file"], json.dumps(command["case"], sort_keys=True), command["mode"])
     kept = key in KEPT and not fence.edge(command)
     if not kept:
+        if command["device"] == "cuda":
+            on_its_family(kernel, command["sm"], stage)
         built(command["kernel_file"], kernel, stage)
         if command.get("build_only"):
             stage("done")
@@ -233,8 +236,18 @@ def equipped(kernel):
             raise Stopped("component_missing", f"{package} is not in this environment; {how}")
 
 
+def on_its_family(kernel, sm, stage):
+    """Raises Stopped, at `prepare`, where the kernel's file leaves the family out: before anything is built."""
+    families = getattr(kernel, "SMS", ())
+    if sm and families and int(sm.replace(".", "")) not in families:
+        stage("prepare")
+        *most, last = (f"SM{each}" for each in families)
+        named = f"{', '.join(most)} and {last}" if most else last
+        raise Stopped("unsupported_arch", f"by this kernel's file the library has it for {named} alone")
+
+
 def fetches(kernel, sm, case):
-    """Whether the call needs kernels from the vendor's server. Raises Stopped where there are none for the family."""
+    """Whether the call fetches kernels from the vendor. Raises Stopped where the family has none for this case."""
     try:
         return hasattr(kernel, "needs_artifacts") and kernel.needs_artifacts(sm=sm, **case)
     except NotImplementedError as problem:
