@@ -1,5 +1,7 @@
 """The GPU that is not there: what it says of itself, and tensors on it."""
 
+from typing import Any
+
 import pytest
 
 from workbench import gpus
@@ -65,6 +67,30 @@ def test_a_failure_below_the_stand_in_is_doubtful_and_the_librarys_own_is_not() 
             assert card.shared_memory_per_block_optin < 0
         except AssertionError as problem:
             assert compiled.doubtful(problem, card) == ""
+
+
+@pytest.mark.parametrize(
+    "past_it",
+    [
+        lambda tensor: torch.utils.dlpack.to_dlpack(tensor),  # as tvm_ffi packs what a call is given
+        lambda tensor: tensor.tolist(),
+        lambda tensor: tensor.numpy(),
+        lambda tensor: tensor.untyped_storage()[0],
+        lambda tensor: tensor.nonzero(),
+        lambda tensor: bool(tensor.sum()),
+    ],
+)
+def test_a_failure_over_tensors_without_values_is_doubtful_where_no_frame_says_so(past_it: Any) -> None:
+    with pretence.gpu("9.0") as card:
+        tensor = torch.empty(2, device="cuda")
+        with pytest.raises(Exception, match="meta") as raised, torch._C.DisableTorchFunction():
+            past_it(tensor)
+    assert compiled.doubtful(raised.value, card)
+
+
+@pytest.mark.parametrize("said", ["META['BLOCK'] is unknown", "no metadata on metal", "bad meta-parameters"])
+def test_other_words_that_begin_alike_are_the_librarys_own(said: str) -> None:
+    assert compiled.doubtful(ValueError(said), pretence.Card("9.0")) == ""
 
 
 def test_the_driver_notes_what_it_lacks() -> None:

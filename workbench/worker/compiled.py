@@ -5,12 +5,16 @@ stand-in is checked against. No answer is looked at, so nothing of it says that 
 """
 
 import os
+import re
 import sys
 import traceback
 
 from . import everywhere, find, pretence, triton_driver
 
 PRETENDING = (pretence.__file__, everywhere.__file__, triton_driver.__file__)
+VALUELESS = re.compile(  # how torch speaks of the device on which the stand-in's tensors are, in C++ too
+    r"\bon meta\b|\bmeta'? (device|tensor)|\bMeta tensors?\b|'Meta' backend|\bdevices?\b[^.]*\bmeta\b|\bregister_meta\b"
+)
 HEARD: dict = {}  # once a process: the driver, and the list of what it was asked to launch
 
 
@@ -83,12 +87,13 @@ def faked(card):
 
 
 def doubtful(problem, card):
-    """Why a failure may be the stand-in's own: it was asked what it does not know, or it was raised below it."""
+    """Why a failure may be the stand-in's own: it was asked what it does not know, it was raised below it, or a
+    library that calls torch from C++ met its tensors without values."""
     if card.unknown:
         return f"it was asked for {', '.join(card.unknown)}"
     files = {
         os.path.abspath(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(problem.__traceback__)
     }
-    if files.intersection(map(os.path.abspath, PRETENDING)):
+    if files.intersection(map(os.path.abspath, PRETENDING)) or VALUELESS.search(str(problem)):
         return f"{type(problem).__name__}: {problem}"[:300]
     return ""
