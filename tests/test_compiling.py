@@ -1,7 +1,10 @@
 """Compile-only trials, from the command to the stored line, with Triton's real compiler and no GPU."""
 
+import io
+import re
 import shutil
 import sysconfig
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -16,12 +19,19 @@ RUN = ["run", "--kernel-file", str(FILE), "--environment", "here"]
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Result]:
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where it is stored, and what the run said."""
     folder = tmp_path_factory.mktemp("compiling")
-    with pytest.MonkeyPatch.context() as patch:
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
         patch.chdir(folder)
         assert cli.main([*RUN, "--sm", "90", "--sm", "sm_120", "--results", str(folder / "results")]) == 1
-    found = load(folder / "results")
+    return folder / "results", said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def stored(ran: tuple[Path, str]) -> dict[tuple[str, str], Result]:
+    found = load(ran[0])
     assert not found.problems
     return {(each.trial.case["what"], each.trial.gpu): each for each in found if each.attempt}
 
@@ -37,6 +47,14 @@ def test_what_compiles_is_told_and_is_no_pass(stored: dict[tuple[str, str], Resu
     assert result.detail.startswith("compiled, not run: 1 kernel; ")
     assert "tensors without values" in result.forensic["compiled"]["faked"]
     assert "gpu" not in result.provenance
+
+
+@pytest.mark.slow
+def test_a_run_calls_nothing_ok_that_was_only_compiled(ran: tuple[Path, str]) -> None:
+    *lines, last = ran[1].strip().splitlines()
+    assert last.startswith("3 compiled, 3 failed, 4 not run, 2 wrong; 0 of 12 were stored already")
+    assert any("copies: compiled, not run: 1 kernel; " in line for line in lines)
+    assert not any(re.search(r"\bok\b", line) for line in (*lines, last))
 
 
 @pytest.mark.slow

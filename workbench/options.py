@@ -41,7 +41,9 @@ class Summary:
     run: str
     planned: int
     skipped: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)  # of the attempts just made
+    outcomes: Counter[str] = field(
+        default_factory=Counter
+    )  # of the attempts just made; what was compiled is no ok
     standing: Counter[str] = field(default_factory=Counter)  # of all trials of the plan, stored before or not
     stored: Counter[str] = field(default_factory=Counter)  # of those that were stored before
     reruns: Counter[str] = field(default_factory=Counter)  # further attempts, by why they were made

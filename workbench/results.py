@@ -20,8 +20,9 @@ SANITIZED = {
 }  # fmt: skip
 # For latent faults: never timed.
 FORENSIC_MODES = ("fenced", "fenced_start", "piecewise+fenced", *SANITIZED)
+COMPILED = "compiled"  # nothing ran, so what is fine in this mode is told by its name and never as ok
 # Asked for by name; stored results may know others.
-MORE_MODES = ("eager+tuned", "graph+tuned", "piecewise", *FORENSIC_MODES, "compiled")
+MORE_MODES = ("eager+tuned", "graph+tuned", "piecewise", *FORENSIC_MODES, COMPILED)
 
 
 class Outcome(StrEnum):
@@ -130,6 +131,11 @@ class Trial:
         """Ten hex digits by which a page or a command names the trial, the same in every run."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def told_as(trial: Trial, outcome: Outcome) -> str:
+    """The word for how it ended: its outcome, or `compiled`."""
+    return COMPILED if trial.mode == COMPILED and outcome == Outcome.OK else outcome.value
 
 
 def is_gpu(text: str) -> bool:

@@ -19,7 +19,7 @@ from workbench.judge import Judgement
 from workbench.options import Options, Summary
 from workbench.planning import Planned
 from workbench.progress import Progress
-from workbench.results import Outcome, Result, Results, Standing, Trial
+from workbench.results import COMPILED, Outcome, Result, Results, Standing, Trial, told_as
 from workbench.store import load, save, save_all
 from workbench.workers import Told
 
@@ -296,10 +296,11 @@ class Run:
             if key not in attempts:
                 continue
             standing = Standing.of(attempts[key])
-            self.summary.standing[standing.outcome] += 1
+            word = told_as(standing.result.trial, standing.outcome)
+            self.summary.standing[word] += 1
             self.summary.against += standing.against
             if key not in ran:
-                self.summary.stored[standing.outcome] += 1
+                self.summary.stored[word] += 1
 
     def _finish(
         self,
@@ -309,7 +310,7 @@ class Run:
         visit: Visit | None = None,
         marks: Sequence[str] = (),
     ) -> None:
-        self.summary.outcomes[judgement.outcome] += 1
+        self.summary.outcomes[told_as(planned.trial, judgement.outcome)] += 1
         for stage, spent in told.stages.items():
             self.summary.seconds[stage] += spent
         key = self._planned_key(planned)
@@ -321,7 +322,10 @@ class Run:
             )
         self._keep(key, result, file)
         self.progress.end(
-            _head(planned.trial), _tail(planned.trial), _says(judgement, told), judgement.outcome
+            _head(planned.trial),
+            _tail(planned.trial),
+            _says(planned.trial, judgement, told),
+            judgement.outcome,
         )
 
     def _finish_rerun(self, planned: Planned, told: Told, judgement: Judgement, rerun: reruns.Rerun) -> None:
@@ -331,7 +335,7 @@ class Run:
         file, result = self._line(planned, told, judgement, self.tried[key] + 1)
         result = replace(result, rerun=rerun.why, time={}, marks=[*result.marks, *rerun.marks])
         self._keep(key, result, file)
-        self.progress.say(f"{_words(planned.trial)}: {rerun.why}: {_says(judgement, Told())}")
+        self.progress.say(f"{_words(planned.trial)}: {rerun.why}: {_says(planned.trial, judgement, Told())}")
 
     def _keep(self, key: Key, result: Result, file: Path) -> None:
         save(result, file)
@@ -344,7 +348,7 @@ class Run:
         self.summary.outcomes[judgement.outcome] += 1
         file, result = self._line(planned, Told(stage=""), judgement, attempt=0)
         save(result, file)
-        says = _says(judgement, Told(stage=""))
+        says = _says(planned.trial, judgement, Told(stage=""))
         self.progress.end(_head(planned.trial), _tail(planned.trial), says, judgement.outcome)
 
     def _line(self, planned: Planned, told: Told, judgement: Judgement, attempt: int) -> tuple[Path, Result]:
@@ -380,10 +384,12 @@ def _tail(trial: Trial) -> str:
     return f"{trial.mode}, {trial.label}"
 
 
-def _says(judgement: Judgement, told: Told) -> str:
+def _says(trial: Trial, judgement: Judgement, told: Told) -> str:
     median_us = told.facts.get("time", {}).get("median_us")
     if judgement.outcome == Outcome.OK and median_us is not None:
         return f"ok, {median_us:.4g} us"
+    if told_as(trial, judgement.outcome) == COMPILED:
+        return judgement.detail[:200]
     shown = str(judgement.outcome).replace("_", " ")
     reason = f" ({judgement.reason})" if judgement.reason != judgement.outcome else ""
     return f"{shown}{reason}: {judgement.detail}"[:200]

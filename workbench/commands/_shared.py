@@ -66,11 +66,12 @@ def python_version(text: str) -> str:
 
 def exit_code(outcomes: Mapping[str, int], against: int) -> int:
     """The same for stored results and for a run; `against` is how many trials speak against an environment."""
-    from workbench.results import Outcome
+    from workbench.results import COMPILED, Outcome
 
     if against:
         return FOUND
-    return FINE if outcomes.get(Outcome.OK) and not outcomes.get(Outcome.NOT_RUN) else TOO_LITTLE
+    fine = outcomes.get(Outcome.OK) or outcomes.get(COMPILED)
+    return FINE if fine and not outcomes.get(Outcome.NOT_RUN) else TOO_LITTLE
 
 
 def load_results(folders: Sequence[str]) -> Any:

@@ -30,10 +30,11 @@ def facts(submission: Any, states: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _facts(submission: Any, block: Any, state: Any) -> dict[str, Any]:
+    from workbench.results import told_as
     from workbench.store import load
 
     trials = list(load(submission.lines(block)).trials().values())
-    counts = Counter(str(standing.outcome) for standing in trials)
+    counts = Counter(told_as(standing.result.trial, standing.outcome) for standing in trials)
     return {
         "block": block.name,
         "family": block.family,

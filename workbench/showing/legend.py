@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from workbench.reasons.meanings import MEANINGS
-from workbench.results import OUTCOME_OF_REASON, Outcome, Standing
+from workbench.results import OUTCOME_OF_REASON, Outcome, Standing, told_as
 from workbench.showing.cells import cut_names
 from workbench.untrusted import plain
 
@@ -87,8 +87,7 @@ SECOND_LETTERS: Mapping[str, str] = {
 
 def kind(standing: Standing) -> str:
     """How it is shown: its outcome, or `compiled`; a key of LOOKS."""
-    compiled = standing.result.trial.mode == "compiled" and standing.outcome == Outcome.OK
-    return "compiled" if compiled else standing.outcome.value
+    return told_as(standing.result.trial, standing.outcome)
 
 
 def sign(outcome: str, reason: str) -> str:
