@@ -167,6 +167,33 @@ def test_no_time_is_foretold_from_a_few_trials(capsys, monkeypatch):
     assert told == [False] * 4 + [True] * 2
 
 
+@pytest.mark.parametrize(("places", "left"), [(1, 5), (2, 305), (3, 605)])
+def test_a_build_counts_once_for_each_kernel_in_the_time_left(capsys, monkeypatch, places, left):
+    """300 s of building in the first trial, one second a trial."""
+    progress = Progress(0)
+    progress.expect(10, places)
+    progress.since -= 305
+    for place in range(5):
+        progress.end("k in X", f"n={place}", f"ok, {place} us", "ok", 300.0 if place == 0 else 0.1)
+    progress.close()
+    assert f"(about {left} s left)" in capsys.readouterr().err
+
+
+def test_a_run_tells_how_long_its_builds_took_and_in_how_many_places(tmp_path, typed, monkeypatch):
+    text = (ZOO / "teardown.py").read_text() + "\n\ndef build():\n    import time\n\n    time.sleep(0.3)\n"
+    (tmp_path / "k.py").write_text(text)
+    told, end = [], Progress.end
+
+    def heard(self, where, which, how, outcome, build_s=0.0):
+        told.append((self.places, build_s >= 0.3))
+        end(self, where, which, how, outcome, build_s)
+
+    monkeypatch.setattr(Progress, "end", heard)
+    asked = ["run", "--kernel-file", tmp_path / "k.py", "--python", sys.executable, "--mode", "eager"]
+    typed(*asked, "--results", tmp_path / "r", "--effort", "quick", "--memory-mb", "700")
+    assert told == [(1, True)]
+
+
 def test_the_examples_of_stored_stacks_work(typed, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[1])
     examples_of = import_module("workbench.commands.stack").EXAMPLES

@@ -20,6 +20,8 @@ class Progress:
         self.total, self.quiet, self.done = total, quiet, 0
         self.since = self.said = time.monotonic()
         self.alike: list[tuple[str, str, str]] = []  # ended alike and not said yet: where, which, how
+        self.places = 0  # how many `where` there are
+        self.build_s: dict[str, float] = {}  # of the first trial of each `where`: the others find it built
         self.built_since: tuple[float, int] | None = None
         self.bar: Any = None
         if not quiet and sys.stderr is not None and sys.stderr.isatty():
@@ -27,10 +29,11 @@ class Progress:
 
             self.bar = tqdm(total=total, unit="trial", dynamic_ncols=True)
 
-    def expect(self, total: int) -> None:
-        """How many are left to do from here on, where that was not known from the start."""
+    def expect(self, total: int, places: int = 0) -> None:
+        """How many are left to do from here on, where that was not known from the start, and in how many `where`."""
         self._say_alike()
         self.total, self.done, self.since = total, 0, time.monotonic()
+        self.places, self.build_s = places, {}
         if self.bar is not None:
             self.bar.reset(total)
 
@@ -65,9 +68,10 @@ class Progress:
         elif not self.quiet:
             print(f"    {text}", file=sys.stderr, flush=True)
 
-    def end(self, where: str, which: str, how: str, outcome: str) -> None:
+    def end(self, where: str, which: str, how: str, outcome: str, build_s: float = 0.0) -> None:
         """`where` is a kernel and an environment, `which` the trial among theirs, `how` what became of it."""
         self.built_since = None
+        self.build_s.setdefault(where, build_s)
         if self.alike and (self.alike[0][0], self.alike[0][2]) != (where, how):
             self._say_alike()
         self.done += 1
@@ -90,7 +94,9 @@ class Progress:
     def _left(self) -> str:
         if self.done < ENOUGH:
             return ""
-        left_s = (time.monotonic() - self.since) / self.done * (self.total - self.done)
+        built_s, built = sum(self.build_s.values()), len(self.build_s)
+        trial_s = (time.monotonic() - self.since - built_s) / self.done
+        left_s = trial_s * (self.total - self.done) + built_s / built * max(0, self.places - built)
         return f"  (about {left_s:.0f} s left)" if left_s >= 1 else ""
 
     def close(self) -> None:

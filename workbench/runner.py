@@ -49,7 +49,7 @@ class Run:
                 self.stored = self._load()  # with what another run has added while we waited
                 todo = self._todo()
                 self._compile_all(todo)
-                self.progress.expect(len(todo))
+                self.progress.expect(len(todo), _places(todo))
                 self._run_all(todo)
         except KeyboardInterrupt:
             self.summary.stopped = "interrupted; run the same command again to go on"
@@ -213,7 +213,7 @@ class Run:
         sides = interleaving.arms(dict.fromkeys(each.environment for each in there), self.options.arms)
         generations = self._generations(before, there, sides)
         asked = interleaving.questions(there)
-        self.progress.expect(2 * len(generations) * self.options.arms * len(there))
+        self.progress.expect(2 * len(generations) * self.options.arms * len(there), _places(there))
         for generation in generations:
             self._assemble(asked, sides)
             for question in asked:
@@ -321,12 +321,8 @@ class Run:
                 result, arm=arm, generation=generation, visit=number, marks=[*result.marks, *marks]
             )
         self._keep(key, result, file)
-        self.progress.end(
-            _head(planned.trial),
-            _tail(planned.trial),
-            _says(planned.trial, judgement, told),
-            judgement.outcome,
-        )
+        says, built_s = _says(planned.trial, judgement, told), told.stages.get("build", 0.0)
+        self.progress.end(_head(planned.trial), _tail(planned.trial), says, judgement.outcome, built_s)
 
     def _finish_rerun(self, planned: Planned, told: Told, judgement: Judgement, rerun: reruns.Rerun) -> None:
         """Kept with its number, and no outcome of the run: it explains one."""
@@ -370,6 +366,10 @@ class Run:
 def run(planned: Sequence[Planned], gpu: gpus.Gpu | None, options: Options) -> Summary:
     """Run what the results folder lacks. Calling it again goes on where it stopped."""
     return Run(planned, gpu, options)()
+
+
+def _places(todo: Sequence[Planned]) -> int:
+    return len({_head(each.trial) for each in todo})
 
 
 def _words(trial: Trial) -> str:
