@@ -96,6 +96,22 @@ def test_a_plan_names_a_release_that_there_is_not(tmp_path, typed, candidate, co
     assert ("9.9" in err) == (code == 2)
 
 
+def test_a_check_ends_at_a_version_that_there_is_not_and_names_the_nearest(tmp_path, typed):
+    for version in ("0.6.7", "0.6.8", "0.6.8.post1", "0.6.9", "0.7.0"):
+        (tmp_path / f"flashinfer_python-{version}-py3-none-any.whl").touch()
+    code, out, err = typed("check", "flashinfer==0.6.8.post2", sys.executable, "--wheels", tmp_path)
+    assert (code, out) == (2, "")
+    assert "there is no flashinfer-python==0.6.8.post2 in" in err
+    assert err.rstrip().endswith("; nearest: 0.6.8, 0.6.8.post1, 0.6.9, 0.7.0")
+
+
+def test_the_nearest_to_no_exact_version_are_the_newest():
+    from workbench.environments.absence import nearest
+
+    assert nearest(("1", "2", "10"), None) == nearest(("1", "2", "10"), "11") == ("2", "10")
+    assert nearest(("1", "2", "10"), "0.1") == ("1", "2") and nearest((), "1") == ()
+
+
 @pytest.mark.parametrize("number", ["-1", "0", "nan", "inf", "many"])
 @pytest.mark.parametrize(
     "words",

@@ -3,26 +3,28 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from workbench.commands._shared import FINE
 
 
-def exist(asked: Any, say: Callable[[str], None]) -> None:
-    """Raises ValueError where one of the two names a release that there is not."""
+def exist(sides: Sequence[Any], wheels: Path | None, say: Callable[[str], None]) -> None:
+    """Raises ValueError where an environment names a release that there is not."""
     from workbench import environments
 
     python = ".".join(map(str, sys.version_info[:2]))
-    for each in (asked.baseline, asked.candidate):
+    for each in sides:
         try:
-            lacking = environments.absent(each, python, asked.options.wheels)
+            lacking = environments.absent(each, python, wheels)
         except environments.BuildError as problem:
             say(f"whether there is {each.name} is not known: {problem}")
             continue
-        if lacking:
-            place = asked.options.wheels or "the package index"
-            raise ValueError(f"there is no {lacking[0]} in {place} for Python {python}")
+        for requirement, nearest in lacking.items():
+            place = wheels or "the package index"
+            near = f"; nearest: {', '.join(nearest)}" if nearest else ""
+            raise ValueError(f"there is no {requirement} in {place} for Python {python}{near}")
 
 
 def show(asked: Any, stored: Any, options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ EXAMPLES = f"""examples:
 
 an environment with triton_kernels and one without are two: results of one say nothing of the other
 without a GPU the verdict is from stored results; what is open is measured where there is one, by turns
-0 is BUMP or KEEP, 1 HOLD or REVERT, 3 NEED DATA
+0 is BUMP or KEEP, 1 HOLD or REVERT, 2 it could not run (there is no such version), 3 NEED DATA
 
 {_verdict.LOOKS}"""
 
@@ -78,7 +78,7 @@ def _check(options: argparse.Namespace) -> int:
 
     asked, kernels = _asked(options)
     if options.plan_only:
-        _check_plan.exist(asked, aside)
+        _check_plan.exist((asked.baseline, asked.candidate), asked.options.wheels, aside)
         return _check_plan.show(asked, checking.stored(asked, _stored(options)), options)
     if options.site:  # now, and not after minutes of measuring
         folder(options.notebooks, "--notebooks")
@@ -174,7 +174,10 @@ def _stored(options: argparse.Namespace) -> Any:
 
 
 def _read(asked: Any, apis: Sequence[str]) -> tuple[Any, Any]:
-    """Both environments built and read; what cannot be built is said, and is an outcome where it is measured."""
+    """Both environments built and read; what cannot be built is said, and is an outcome where it is measured.
+
+    Raises ValueError where that is because there is no such version.
+    """
     from workbench import checking, environments
 
     built, unread = {}, []
@@ -184,6 +187,7 @@ def _read(asked: Any, apis: Sequence[str]) -> tuple[Any, Any]:
                 each, folder=asked.options.environments_folder, wheels=asked.options.wheels, progress=aside
             )
         except environments.BuildError as problem:
+            _check_plan.exist([each], asked.options.wheels, aside)
             unread.append(f"{each.name} cannot be built: {problem}.")
     asked = replace(asked, built=built)
     if unread:
