@@ -200,6 +200,7 @@ def test_what_is_declared_and_not_inherited_is_said_when_it_is_built(make, wheel
         assert built.lacks == {"cuda-tile": "cuda-tile>=1.4 (declared by flashinfer-python)"}
     (told,) = [text for text in said if "lacks" in text]
     assert "cuda-tile>=1.4 (declared by flashinfer-python)" in told and "torch" not in told
+    assert "what imports it cannot run, or takes another kernel instead. If it is needed, name it" in told
     assert ("into the folder" in told) == offline
 
 

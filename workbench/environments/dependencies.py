@@ -80,8 +80,10 @@ def lacks(site: Path, there: Collection[str], python: str) -> dict[str, str]:
 def without(lacks: dict[str, str], wheels: Path | None) -> str:
     """In words: what is lacking, what follows, and what to do."""
     how = "name it in the environment too" + (" and put its wheel into the folder" if wheels else "")
-    none = ", and the inherited interpreter has none; what imports it cannot run. If it is needed, "
-    return ", ".join(lacks.values()) + none + how
+    none = (
+        "and the inherited interpreter has none; what imports it cannot run, or takes another kernel instead"
+    )
+    return f"{', '.join(lacks.values())}, {none}. If it is needed, {how}"
 
 
 def _of_cuda_python(owner: str, requirement: "Requirement", host: dict[str, str]) -> bool:
