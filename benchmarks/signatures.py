@@ -1,6 +1,8 @@
 """The parameters of the library's functions that our kernels call, as each release states them: read, never imported.
 
-    python -m benchmarks.signatures WHEELS... > tests/cases/signatures.json
+    python -m benchmarks.signatures WHEELS...
+
+writes tests/cases/signatures.json anew, from the wheels of all releases that are in it, and of more if you like.
 
 `functions`: for each name the releases from which on it has these parameters, oldest first; null where it is not there.
 `enums`: in the same way the members of its enumerations, with their numbers.
@@ -10,10 +12,12 @@ import argparse
 import ast
 import json
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from packaging.version import Version
 
+from workbench import files
 from workbench.drift import Library, open_release
 from workbench.drift.accepted import signatures
 from workbench.drift.signature import KEYWORD, OPTIONS, REST, Parameter, Signature
@@ -51,23 +55,37 @@ FUNCTIONS = (
     "flashinfer.silu_and_mul_scaled_nvfp4_experts_quantize",
     *(f"{wrapper}.{each}" for wrapper, methods in WRAPPERS.items() for each in ("__init__", *methods)),
 )
+STORED = Path(__file__).parents[1] / "tests" / "cases" / "signatures.json"
 ENUMS = ("flashinfer.fused_moe.RoutingMethodType",)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("wheels", nargs="+", type=Path)
+    parser.add_argument("--into", type=Path, default=STORED, metavar="FILE", help="another file to write")
+    parser.add_argument("--fewer", action="store_true", help="drop the releases whose wheels are not given")
+    options = parser.parse_args(words)
+    wheels = {wheel.name.split("-")[1]: wheel for wheel in options.wheels}
+    if lost := [] if options.fewer else _lost(options.into, wheels):
+        parser.error(
+            f"{len(lost)} releases of {options.into} have no wheel here, and would be lost: {', '.join(lost)}; "
+            "give their wheels too, or --fewer"
+        )
     read = {}
-    for wheel in parser.parse_args().wheels:
-        read[wheel.name.split("-")[1]] = of_release(wheel)
-        print(wheel.name, file=sys.stderr, flush=True)
-    releases = sorted(read, key=Version)
+    for release in sorted(wheels, key=Version):
+        read[release] = of_release(wheels[release])
+        print(wheels[release].name, file=sys.stderr, flush=True)
     functions, enums = (
-        {name: changes({each: read[each][name] for each in releases}) for name in names}
+        {name: changes({each: read[each][name] for each in read}) for name in names}
         for names in (FUNCTIONS, ENUMS)
     )
-    json.dump({"releases": releases, "functions": functions, "enums": enums}, sys.stdout, indent=1)
-    print()
+    found = {"releases": list(read), "functions": functions, "enums": enums}
+    files.write(options.into, json.dumps(found, indent=1) + "\n")
+
+
+def _lost(file: Path, wheels: Collection[str]) -> list[str]:
+    stored = json.loads(file.read_text(encoding="utf-8"))["releases"] if file.is_file() else []
+    return [release for release in stored if release not in wheels]
 
 
 def of_release(wheel: Path) -> dict[str, str | None]:
