@@ -142,6 +142,24 @@ def test_the_command(tmp_path, capsys, wheels, command):
         command("callsites", str(tmp_path / "empty"), "--from", str(wheels[0]), "--to", str(wheels[1]))
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("flashinfer.never_there(1)", 0, "1 missing (1 already so)"),
+        ("from flashinfer import never_there", 0, "1 missing (1 already so)"),
+        ("flashinfer.fp4_quantize()", 0, "1 breaks (1 already so)"),
+        ("flashinfer.never_there(1)\nflashinfer.decode.gone_soon(1)", 1, "2 missing (1 already so)"),
+    ],
+)
+def test_only_what_is_new_is_held_against_the_other_version(
+    tmp_path, capsys, wheels, command, text, code, said
+):
+    (tmp_path / "c.py").write_text(f"import flashinfer\nimport flashinfer.decode\n\n{text}\n")
+    got = command("callsites", str(tmp_path / "c.py"), "--from", str(wheels[0]), "--to", str(wheels[1]))
+    out = capsys.readouterr().out
+    assert (got, said in out.splitlines()[0]) == (code, True), out
+
+
 @pytest.mark.parametrize("words", [("drift",), ("callsites", str(CONSUMER))])
 def test_two_packages_are_not_compared(tmp_path, wheels, command, words):
     other = wheel(tmp_path, "1.0", {"__init__.py": "def f():\n    pass\n"}, name="other", package="other")

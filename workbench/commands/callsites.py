@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """1 if a call breaks, shifts or misses its function, 3 if one is unknown, else 0."""
+    """1 if a call breaks, shifts or misses its function that did not before, 3 if one is unknown, else 0."""
     from workbench import drift
     from workbench.drift.callsites import callsites
     from workbench.drift.compare import matches
@@ -55,16 +55,19 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([each.facts() for each in found], indent=1))
     else:
         _show(found, options.all, f"{options.path}: {old.tree.label} to {new.tree.label}")
-    verdicts = {each.verdict for each in found}
+    verdicts = {each.verdict for each in found if not each.was_so}
     return 1 if verdicts & {"breaks", "shifts", "missing"} else 3 if "unknown" in verdicts else 0
 
 
 def _show(found: list[Any], every: bool, title: str) -> None:
-    counts = Counter(each.verdict for each in found)
-    print(
-        f"{title}: "
-        + (", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) or "no use of it")
+    counts, before = (
+        Counter(each.verdict for each in some) for some in (found, [each for each in found if each.was_so])
     )
+    said = [
+        f"{count} {verdict}" + (f" ({before[verdict]} already so)" if before[verdict] else "")
+        for verdict, count in sorted(counts.items())
+    ]
+    print(f"{title}: {', '.join(said) or 'no use of it'}")
     for each in found:
         if every or each.verdict != "ok" or each.detail:
             print(f"{each.file}:{each.line}: {each.verdict:8} {each.function}: {each.detail}"[:500])

@@ -14,7 +14,7 @@ from .failing import Failing
 from .guards import guard_of
 from .syntax import Binding, Import, Module, Place, Use
 from .values import Constant, Dead, Made, Name, Partial
-from .verdict import MISSING, OK, UNKNOWN, Verdict
+from .verdict import ALREADY, MISSING, NEITHER, OK, UNKNOWN, Verdict
 
 ATTRIBUTES = (
     "getattr",
@@ -34,6 +34,11 @@ class Site:
     function: str
     verdict: str
     detail: str = ""
+
+    @property
+    def was_so(self) -> bool:
+        """Whether the version that the consumer was written for is no better."""
+        return ALREADY in self.detail or NEITHER in self.detail
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
@@ -59,7 +64,7 @@ class Reads:
         ):
             return None
         before = Failing(self.failing.world, self.old).why(each)
-        already = f"; already so in {self.old.tree.version}" if before else ""
+        already = f"; {ALREADY} {self.old.tree.version}" if before else ""
         guard, _ = guard_of(each.place.path, {"ImportError", "Exception", "BaseException"}, each.whole)
         if guard is not None and self._replaced(each):
             return OK, f"{why}; the guard at line {guard} takes another one of {self.new.tree.name}"
@@ -95,9 +100,7 @@ class Reads:
         found = self.new.find(dotted)
         if isinstance(found, Absent) and not isinstance(self.new.find(dotted.rpartition(".")[0]), Absent):
             already = (
-                f"; already so in {self.old.tree.version}"
-                if isinstance(self.old.find(dotted), Absent)
-                else ""
+                f"; {ALREADY} {self.old.tree.version}" if isinstance(self.old.find(dotted), Absent) else ""
             )
             detail = f"{verb} it: {found.why}{hides or self._guards(place)}{already}"
             yield self._site(module, node, dotted, (MISSING, detail))

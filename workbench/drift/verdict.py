@@ -10,6 +10,7 @@ from .signature import Signature
 from .values import Arguments
 
 OK, BREAKS, SHIFTS, MISSING, UNKNOWN = "ok", "breaks", "shifts", "missing", "unknown"
+ALREADY = "already so in"
 NEITHER = "fits nothing at its own pin either"
 Verdict = tuple[str, str]
 
@@ -18,7 +19,7 @@ def judge(call: Arguments, dotted: str, old: Library, new: Library) -> Verdict:
     """`old` is what the call was written for, `new` what it would meet."""
     before, after = old.find(dotted), new.find(dotted)
     if isinstance(after, Absent):
-        already = f"; already so in {old.tree.version}" if isinstance(before, Absent) else ""
+        already = f"; {ALREADY} {old.tree.version}" if isinstance(before, Absent) else ""
         return MISSING, after.why + already
     if isinstance(after, Opaque) or isinstance(before, Opaque):
         return _unread(dotted, before, after, old, new)
