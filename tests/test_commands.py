@@ -96,11 +96,25 @@ def test_a_kernel_that_a_mode_drops_is_said(tmp_path, typed):
 
 def test_a_filter_that_matches_nothing_says_what_there_is(tmp_path, typed):
     examples.written(tmp_path, examples.few())
-    code, out, _ = typed("show", tmp_path, "--kernel", "nonsense")
+    code, out, _ = typed("show", tmp_path, "--kernel", "cutlass_moe")
     assert code == 3
-    assert re.match(
-        r"\d+ trials, none of kernel 'nonsense'; there are example_attention, example_quantize", out
-    )
+    there = "there are example_attention, example_quantize"
+    assert re.match(rf"\d+ trials, none of kernel 'cutlass_moe'; {there}", out)
+
+
+@pytest.mark.parametrize(
+    ("typo", "like"),
+    [
+        ("example", "like it is example_attention, example_quantize"),
+        ("mxfp4_swigly", "like it is mxfp4_swiglu.*"),
+        ("nonsense", "there are .*example_attention.*trtllm_attention.*"),
+    ],
+)
+def test_a_kernel_that_nobody_has_is_refused_with_those_like_it(tmp_path, typed, typo, like):
+    examples.written(tmp_path, examples.few())
+    for words in (("show", tmp_path), ("compare", tmp_path, "--baseline", "a", "--candidate", "b")):
+        code, out, err = typed(*words, "--kernel", typo)
+        assert (code, out) == (2, "") and re.search(rf"no kernel '{typo}'; {like}$", err, re.M), err
 
 
 @pytest.mark.parametrize("option", ["--wheels", "--prebuilt"])

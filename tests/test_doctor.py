@@ -241,6 +241,16 @@ def test_the_command(python, tmp_path, capsys, monkeypatch):
     assert "fix:" in repr(made(driver="400.10.1"))
 
 
+def test_a_place_without_flashinfer_says_what_to_name(python, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(doctor, "take", lambda *_: Fingerprint({**SOUND, "packages": {}}))
+    assert run("--python", str(python)) in (1, 3)
+    assert "no flashinfer here: name one with --environment" in capsys.readouterr().out.splitlines()[-1]
+    monkeypatch.setattr(doctor, "take", lambda *_: Fingerprint(SOUND))
+    assert run("--python", str(python)) == 0
+    assert "no flashinfer" not in capsys.readouterr().out
+
+
 def run(*arguments):
     parser = argparse.ArgumentParser()
     command.arguments(parser)

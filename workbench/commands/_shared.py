@@ -74,6 +74,21 @@ def exit_code(outcomes: Mapping[str, int], against: int) -> int:
     return FINE if fine and not outcomes.get(Outcome.NOT_RUN) else TOO_LITTLE
 
 
+def check_kernels(wanted: Sequence[str], results: Any) -> None:
+    """Raises ValueError for a name that no kernel has, stored or of the workbench, with those that are like it."""
+    from difflib import get_close_matches
+
+    from workbench import kernels
+
+    known = sorted({*kernels.names(), *(result.trial.kernel for result in results)})
+    for name in wanted:
+        if name not in known:
+            like = [each for each in known if name in each] or get_close_matches(name, known, n=5)
+            raise ValueError(
+                f"no kernel {name!r}; {'like it is' if like else 'there are'} {', '.join(like or known)}"
+            )
+
+
 def load_results(folders: Sequence[str]) -> Any:
     """All attempts under the folders. Raises ValueError where there is no such folder."""
     from workbench.store import load

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.commands import _verdict
-from workbench.commands._shared import load_results, say_unread
+from workbench.commands._shared import check_kernels, load_results, say_unread
 
 EXAMPLES = f"""examples:
   workbench compare --baseline sglang==0.5.11 --candidate sglang==0.5.12
@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     every = load_results(options.results or _verdict.default_folders())
     say_unread(every.problems)
     check_modes(options.mode, {result.trial.mode for result in every})
+    check_kernels(options.kernel, every)
     baseline, candidate = (
         verdict.named(every, text, *_verdict.alias(text)) for text in (options.baseline, options.candidate)
     )

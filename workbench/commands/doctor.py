@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"{options.environment or 'the interpreter'} cannot be examined: {error}") from error
     report = doctor.examine(environment.name, found, wanted)
     print(json.dumps(report.facts(), indent=1) if options.json else report)
-    if report.against:
-        return 1
-    return 0 if wanted or found.version("flashinfer-python") else 3
+    lacking = not (wanted or found.version("flashinfer-python"))
+    if lacking and not options.json:
+        print("no flashinfer here: name one with --environment flashinfer==X")
+    return 1 if report.against else 3 if lacking else 0

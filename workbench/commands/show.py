@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from workbench.commands._shared import exit_code, filters, load_results, say_unread
+from workbench.commands._shared import check_kernels, exit_code, filters, load_results, say_unread
 
 COLUMNS = ("environment", "gpu", "mode")
 EXAMPLES = """examples:
@@ -48,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     every = load_results(options.results)
     check_modes(options.mode, {result.trial.mode for result in every})
+    check_kernels(options.kernel, every)
     results = every.only(
         kernel=options.kernel, environment=options.environment, gpu=options.gpu, mode=options.mode
     )
