@@ -106,8 +106,8 @@ def test_what_is_written_and_what_it_means(spec, name, requirements):
     ("spec", "says"),
     [
         ("", "no environment is named"),
-        ("flashinfer=0.6.8", "did you mean flashinfer==0.6.8?"),
-        ("0.6.8.post1", "did you mean flashinfer==0.6.8.post1?"),
+        ("flashinfer=0.6.8", "did you mean flashinfer==0.6.8? Environments are"),
+        ("0.6.8.post1", "did you mean flashinfer==0.6.8.post1? Environments are"),
         ("flashinfer", "pin it: flashinfer==X"),
         ("flashinfer>=0.6", "pin it: flashinfer==X"),
         ("flashinfer==0.6.*", "pin it: flashinfer==X"),

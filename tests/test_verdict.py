@@ -719,7 +719,7 @@ def test_environments_are_named_by_a_part_that_one_alone_has():
     results = Results(tuple(timed()))
     assert named(results, "2") == NEW
     assert two_of(results) == (OLD, NEW)
-    with pytest.raises(ValueError, match="several environments have 'example' in its name"):
+    with pytest.raises(ValueError, match="several environments have 'example' in their name"):
         named(results, "example")
     with pytest.raises(ValueError, match="no environment has"):
         named(results, "none")

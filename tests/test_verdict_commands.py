@@ -226,5 +226,6 @@ def test_what_neither_side_has_is_listed_once_and_is_no_change(monkeypatch):
     monkeypatch.setattr(reading, "_skews", lambda sides: {})
     here = SimpleNamespace(python=sys.executable)
     (part,) = examine(here, here, ["json.nobody", "json.nobody"]).parts()
-    assert part.title == "Read, not run: 0 changes of functions that are called here; no vote"
+    said = "0 changes of functions that are called here, and 1 function that neither side has"
+    assert part.title == f"Read, not run: {said}; no vote"
     assert [row[:2] for row in part.rows] == [("json.nobody", "function_unknown")]

@@ -59,7 +59,9 @@ class Reading:
     def _counted(self) -> str:
         """What neither side has is no change."""
         count = sum(each.change != "function_unknown" for each in self.called)
-        return f"{count} change{'s' * (count != 1)} of functions that are called here"
+        nowhere = len(self.called) - count
+        beside = f", and {nowhere} function{'s' * (nowhere != 1)} that neither side has" if nowhere else ""
+        return f"{count} change{'s' * (count != 1)} of functions that are called here{beside}"
 
     def facts(self) -> dict[str, Any]:
         return {

@@ -122,4 +122,6 @@ def exact(requirement: "Requirement") -> str | None:
 
 def bad(what: str) -> ValueError:
     """The error for a spec that cannot be used, with examples of ones that can."""
-    return ValueError(f"{what}. Environments are written like this: {EXAMPLES}")
+    return ValueError(
+        f"{what}{'' if what.endswith('?') else '.'} Environments are written like this: {EXAMPLES}"
+    )

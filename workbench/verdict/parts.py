@@ -181,7 +181,11 @@ def _tables(verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...], Sequence[t
         ],
     )
     called, latent = beside.signatures(verdict), beside.latent(verdict)
-    yield f"Called functions that have other parameters: {len(called)}", ("function", *sides), called
+    yield (
+        f"Functions called by the trials compared here that have other parameters: {len(called)}",
+        ("function", *sides),
+        called,
+    )
     where = ("kernel", "case", "mode", "GPU")
     yield f"Latent faults, found under a guard; they have no vote: {len(latent)}", (*where, *sides), latent
     told = [(side, plain(text, WHAT)) for side, text in beside.reported(verdict)]

@@ -24,10 +24,10 @@ def named(results: Results, text: str, *aliases: str) -> str:
     having = [each for each in there if text in each]
     if len(having) == 1:
         return having[0]
-    said = "several environments have" if having else "no environment has"
+    said, its = ("several environments have", "their") if having else ("no environment has", "its")
     names = ", ".join(map(repr, map(plain, having or there))) or "none"
     fix = "; give one name in full" if there else ""
-    raise ValueError(f"{said} {plain(text)!r} in its name; there are: {names}{fix}")
+    raise ValueError(f"{said} {plain(text)!r} in {its} name; there are: {names}{fix}")
 
 
 @dataclass(frozen=True)
