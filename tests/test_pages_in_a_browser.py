@@ -13,6 +13,7 @@ from workbench.showing.tables import block, table
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 NAMES = [*sorted(file.stem for file in NOTEBOOKS.glob("*.ipynb")), "index"]
+TEMPLATE = Path(__file__).parent.parent / "workbench" / "showing" / "template"
 AXE = "axe-playwright-python==0.1.8"  # for the axe.min.js in it (axe 4.12.1, MPL-2.0); nothing else of it is used
 PHONE = 390  # pixels
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.timeout(900)]
@@ -86,6 +87,24 @@ def test_a_table_that_scrolls_says_so_and_hears_the_keyboard(opener: Opener, tmp
         page.press("Tab", 9)
     page.press("ArrowRight", 39)
     page.wait("document.querySelectorAll('.wide')[1].scrollLeft > 0", 5)
+
+
+def test_a_figure_that_scrolls_says_so(opener: Opener, tmp_path: Path) -> None:
+    """The same figure, on a phone and where it has its room."""
+    style = (TEMPLATE / "page.css").read_text()
+    drawn = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%22900%22/>"
+    figure = f"<figure><div class=scroll><img alt='' src='{drawn}'></div></figure>"
+    head = f"<meta name=viewport content='width=device-width'><style>{style}</style>"
+    file = tmp_path / "figure.html"
+    file.write_text(f"<!doctype html><html lang=en><head>{head}</head><body>{figure}</body></html>")
+    page = opener.page()
+    page.open(file.as_uri())
+    said = []
+    for width in (PHONE, 1200):
+        page.picture(tmp_path / "figure.png", width)
+        style_of = "getComputedStyle(document.querySelector('.scroll'), '::before')"
+        said.append(page.evaluate(f"[{style_of}.visibility, parseFloat({style_of}.fontSize) > 10]"))
+    assert said == [["visible", True], ["hidden", False]]
 
 
 def test_what_is_wrong_would_be_seen(opener: Opener, axe: str, tmp_path: Path) -> None:
