@@ -1,5 +1,6 @@
 import itertools
 import re
+from pathlib import Path
 
 import example_results as examples
 import pytest
@@ -192,6 +193,15 @@ def test_columns_are_in_natural_order() -> None:
     names = ("flashinfer 0.6.11", "flashinfer 0.6.8.post1", "flashinfer 0.6.8")
     found = Matrix(Results(tuple(examples.one("k", {"tokens": 1}, name) for name in names)))
     assert [head[0] for head in found.heads] == sorted(names, key=untrusted.natural) == list(reversed(names))
+
+
+def test_kernels_that_the_readme_names_come_first() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    named = ["cutlass_moe", "fp4_quantize", "mxfp4_swiglu", "trtllm_attention"]
+    assert all(f"| {name}" in readme for name in named)
+    others = ["batch_decode", "trtllm_moe"]
+    made = [examples.one(name, {"n": 1}, "a") for name in (*others, *reversed(named))]
+    assert [row.kernel for row in Matrix(Results(tuple(made))).rows] == [*named, *others]
 
 
 def test_cases_are_in_natural_order_and_shared_parts_said_once(matrix: Matrix) -> None:

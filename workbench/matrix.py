@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 COLUMNS = {"environment": ("environment", "gpu"), "gpu": ("gpu",), "mode": ("mode",)}
 AXES = ("mode", "environment", "gpu")
+NAMED = {"cutlass_moe", "fp4_quantize", "mxfp4_swiglu", "trtllm_attention"}  # by the README: they come first
 MOST_KEYS = 9  # a case with more is one text, not columns
 
 
@@ -117,7 +118,8 @@ class Matrix:
 
     def _place(self, trial: Trial) -> tuple[Any, ...]:
         case = [(name, natural(value)) for name, value in trial.case.items()]
-        return natural(trial.kernel), case, [natural(name) for name in self._names(trial, self.row_axes)]
+        names = [natural(name) for name in self._names(trial, self.row_axes)]
+        return trial.kernel not in NAMED, natural(trial.kernel), case, names
 
     def _row(self, row: dict[tuple[str, ...], Standing], shared: dict[str, dict[str, Any]]) -> Row:
         trial = next(iter(row.values())).result.trial
