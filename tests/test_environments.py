@@ -176,6 +176,13 @@ def test_a_user_who_keeps_uv_offline_can_build_from_a_folder(make, monkeypatch):
     assert make("flashinfer==0.1").packages["flashinfer-python"] == "0.1"
 
 
+@pytest.mark.parametrize("declared", ["!!! >>> 1", "small; nonsense == '1'", "\x1b[2Jowned"])
+def test_a_wheel_that_declares_nonsense_is_no_end_of_the_run(make, wheels, declared):
+    flashinfer(wheels, "0.6", requires=(declared,))
+    with pytest.raises(BuildError, match=r"a package declares .+, which is no requirement"):
+        make("flashinfer==0.6")
+
+
 def test_offline_what_nobody_has_is_named(make, wheels):
     flashinfer(wheels, "0.3", requires=("small>=3", "absent", "also-absent", "nvidia-heavy"))
     with pytest.raises(BuildError) as caught:
