@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, aside, folder, stack_options
+from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, aside, stack_options, wheels_in
 
 EXAMPLES = """examples:
   workbench prebuild --environment flashinfer==0.6.8.post1 --kernel fp4_quantize --arch 9.0a --output modules/
@@ -97,7 +97,7 @@ def _all(options: argparse.Namespace) -> Iterator[Any]:
     from workbench import environments, prebuilding
 
     toolkit = prebuilding.find(options.nvcc)
-    kernels, wheels = command._kernels(options), folder(options.wheels, "--wheels")
+    kernels, wheels = command._kernels(options), wheels_in(options.wheels)
     for environment in command._environments(options):
         built = environments.build(environment, wheels=wheels, progress=aside)
         if "flashinfer-python" not in built.packages:
@@ -135,7 +135,7 @@ def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argpar
     from workbench.prebuilding.telling import Telling
 
     trim = prebuilding.Trim(options.only, options.leave_out)
-    wheels, told = folder(options.wheels, "--wheels"), Telling(recipe.name, quiet=options.json)
+    wheels, told = wheels_in(options.wheels), Telling(recipe.name, quiet=options.json)
     if options.dry_run:
         return prebuilding.planned(recipe, built, trim)
     headers = Headers(workspace, toolkit, built.python, wheels, aside)
