@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(problem) from problem
     if options.json:
         print(json.dumps([asdict(each) for each in found], indent=1))
-    if any(each.state == "failed" for each in found):
+    if any(each.state in ("failed", "not made") for each in found):
         return UNUSABLE
     return FINE if found else TOO_LITTLE
 
@@ -130,7 +130,6 @@ def made(
 
 def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argparse.Namespace) -> Any:
     from workbench import prebuilding
-    from workbench.environments.alone import alone
     from workbench.prebuilding.headers import Headers
     from workbench.prebuilding.telling import Telling
 
@@ -139,13 +138,11 @@ def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argpar
     if options.dry_run:
         return prebuilding.planned(recipe, built, trim)
     headers = Headers(workspace, toolkit, built.python, wheels, aside)
-    place = f"{built.packages['flashinfer-python']}-{options.arch}-{recipe.name}"[:200]
     try:
-        with alone(workspace, place, aside):
-            return prebuilding.make(
-                recipe, built, toolkit, headers, arch=options.arch, trim=trim,
-                output=workspace.parent, at_once=prebuilding.jobs(options.jobs), told=told,
-            )  # fmt: skip
+        return prebuilding.make(
+            recipe, built, toolkit, headers, arch=options.arch, trim=trim,
+            output=workspace.parent, at_once=prebuilding.jobs(options.jobs), told=told,
+        )  # fmt: skip
     except KeyboardInterrupt:
         aside(f"stopped in {recipe.name}: what is made is kept, and the same command goes on from there")
         raise
