@@ -263,20 +263,48 @@ def test_no_more_compilers_than_memory_holds(monkeypatch, asked, cores, free_mb,
     assert compiling.jobs(asked) == jobs
 
 
-def test_only_a_header_that_a_wheel_has_is_supplied_and_only_once(tmp_path, cuda, monkeypatch):
-    headers = Headers(tmp_path, cuda, Path(sys.executable), None, lambda text: None)
-    fetched = []
+@pytest.fixture
+def headers(tmp_path, cuda, monkeypatch):
+    """Headers whose wheels hold one of the part's name; `installed` are the parts that were asked for."""
+    found = Headers(tmp_path, cuda, Path(sys.executable), None, lambda text: None)
+    found.installed = []
 
-    def fetch(part):
-        fetched.append(part)
-        headers.folder.mkdir(exist_ok=True)
-        (headers.folder / f".{part}").touch()
+    def install(python, requirements, wheels, *options):
+        part = requirements[0].partition("[")[2].partition("]")[0]
+        found.installed.append(part)
+        include = Path(options[-1]) / "nvidia" / "cu13" / "include"
+        include.mkdir(parents=True)
+        (include / f"{part}.h").write_text("int there;")
+        if "fails" in found.installed:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(headers, "_fetch", fetch)
+    monkeypatch.setattr("workbench.prebuilding.headers.install", install)
+    return found
+
+
+def test_only_a_header_that_a_wheel_has_is_supplied_and_only_once(headers):
     log = "a.h:19:10: fatal error: cublasLt.h: No such file or directory"
+    assert headers.variables() == {}
     assert headers.supply(log) and not headers.supply(log)
     assert not headers.supply("fatal error: mine.h: No such file or directory")
-    assert fetched == ["cublas"]
+    assert headers.installed == ["cublas"]
+    (place,) = set(headers.variables().values())
+    assert (Path(place) / "cublas.h").exists()
+
+
+def test_headers_of_which_a_killed_run_has_left_a_half_are_fetched_again(headers):
+    headers.installed.append("fails")
+    with pytest.raises(KeyboardInterrupt):
+        headers.supply("fatal error: cublasLt.h: No such file")
+    assert headers.variables() == {}
+    half = headers.folder / ".cublas.half-1" / "wheel" / "nvidia" / "include"  # as kill -9 leaves it
+    half.mkdir(parents=True)
+    (half / "cublas_v2.h").write_text("#ifndef")
+    headers.installed.remove("fails")
+    assert headers.supply("fatal error: cublasLt.h: No such file")
+    (place,) = set(headers.variables().values())
+    assert [each.name for each in Path(place).iterdir()] == ["cublas.h"]
+    assert not half.exists()
 
 
 def test_a_packed_module_is_read_back_with_its_mark(tmp_path):
