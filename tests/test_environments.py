@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 from made_wheels import make_wheel
 
-from workbench.environments import BuildError, Environment, build, changed, installer, parse, repack
+from workbench.environments import (
+    BuildError,
+    Environment,
+    build,
+    changed,
+    component,
+    installer,
+    parse,
+    repack,
+)
 from workbench.environments.installer import decisive, redact
 from workbench.environments.lock import CACHES
 
@@ -306,6 +315,18 @@ def test_repacks_the_component_alone(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.startswith("sgl_kernel")]
     assert wheel.read_bytes() == repack(donor(tmp_path), tmp_path / "again").read_bytes()
+
+
+def test_what_a_killed_run_has_left_of_a_donor_is_cleared_away(tmp_path, monkeypatch):
+    def install(python, requirements, wheels, *options):
+        (Path(options[-1]) / "triton_kernels").mkdir()
+        (Path(options[-1]) / "triton_kernels" / "__init__.py").touch()
+
+    monkeypatch.setattr(component, "install", install)
+    (tmp_path / ".fetching-1.0-abc" / "torch").mkdir(parents=True)
+    (tmp_path / ".fetching-2.0-abc").mkdir()  # another run may be at work there
+    wheel = component.find("1.0", tmp_path, None, Path(sys.executable), print)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".fetching-2.0-abc", ".locks", wheel.name]
 
 
 def test_repacking_says_what_is_wrong(tmp_path):
