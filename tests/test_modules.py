@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workbench import cuobjdump, gpus, modules, planning
-from workbench.environments import BuildError, parse
+from workbench import cuobjdump, environments, gpus, modules, planning, runner
+from workbench.environments import BuildError, Built, parse
 from workbench.options import Options
 from workbench.prebuilding import Made, Recipe, Toolkit, Without, packing
 from workbench.worker import cubins
@@ -85,7 +85,6 @@ def test_the_compilers_first_error_is_the_exception(
     ("spoil", "says"),
     [
         (dict(read=RuntimeError("cuobjdump: no")), cuobjdump.INSTALL),
-        (dict(made=Made("m", "", "not made", 1, 1, why="ninja is not there")), "ninja is not there"),
         (dict(recipes=[Recipe("moe", Path("b.ninja"), {f"{n}.o": Path("a.cu") for n in range(181)})]), "--build"),
     ],
 )  # fmt: skip
@@ -96,6 +95,20 @@ def test_what_was_not_compiled_is_not_run_and_says_why(
     found = told(planned, tmp_path)
     assert found.end == "stopped" and found.facts["stopped"]["reason"] == "not_run"
     assert says in found.facts["stopped"]["message"]
+
+
+def test_what_this_machine_could_not_build_is_taken_up_by_the_next_run(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"flashinfer-python": "0.6.8.post1"}
+    built = Built(ENVIRONMENT, Path("python"), "0123456789", there, {}, "3.12", {}, 0.0)
+    monkeypatch.setattr(environments, "build", lambda *_, **__: built)
+    monkeypatch.setattr(environments, "changed", lambda each: "")
+    options = Options(results=tmp_path / "r", environments_folder=tmp_path, quiet=True)
+    for state in ("not made", "made"):
+        builder.made = Made("m", "", state, 1, 1, why="ninja is not there")
+        summary = runner.run([planned], gpus.given("90"), options)
+        assert (summary.skipped, summary.outcomes) == (0, {"not_run" if state == "not made" else "ok": 1})
 
 
 def test_no_build_reads_what_was_compiled_before_and_compiles_nothing(

@@ -28,7 +28,10 @@ def is_one(planned: Planned) -> bool:
 
 
 def compile_only(planned: Planned, built: Built, options: Options, progress: Progress) -> Told:
-    """As a worker would tell it. Never raises for what the compiler says."""
+    """As a worker would tell it. Never raises for what the compiler says.
+
+    Raises NotMade where this machine could not build it now.
+    """
     told, began = Told(stage="build", began=True), time.monotonic()
     try:
         told.facts["forensic"] = {"compiled": _facts(planned, built, options, progress)}
@@ -43,6 +46,10 @@ def compile_only(planned: Planned, built: Built, options: Options, progress: Pro
         told.facts["exception"] = {"type": "CompileError", "message": str(problem), "missing": None}
     told.stages["build"] = round(time.monotonic() - began, 4)
     return told
+
+
+class NotMade(Exception):
+    """No fault of the sources: a tool is not there, headers cannot be had, or somebody has ended the build."""
 
 
 class _Failed(Exception):
@@ -97,7 +104,7 @@ def _make(
     if made.state == "failed":
         raise _Failed(made.why)
     if made.state == "not made":
-        raise ValueError(made.why)
+        raise NotMade(made.why)
     return packed
 
 
