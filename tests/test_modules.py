@@ -105,6 +105,7 @@ def test_what_this_machine_could_not_build_is_taken_up_by_the_next_run(
     monkeypatch.setattr(environments, "build", lambda *_, **__: built)
     monkeypatch.setattr(environments, "changed", lambda each: "")
     options = Options(results=tmp_path / "r", environments_folder=tmp_path, quiet=True)
+    builder.read = [{**KERNEL, "does_nothing": False}]
     for state in ("not made", "made"):
         builder.made = Made("m", "", state, 1, 1, why="ninja is not there")
         summary = runner.run([planned], gpus.given("90"), options)

@@ -197,6 +197,30 @@ def test_who_ends_ninja_has_found_no_error(tmp_path, cuda, number):
         compiling.run(file, 1, {}, end)
 
 
+@ninja
+def test_a_compiler_that_is_killed_has_found_no_error(tmp_path, cuda):
+    recipe = library(tmp_path / "m", seconds=0.5)
+    with (tmp_path / "m" / "fake_compiler").open("a") as script:
+        script.write("grep -q three $1 && kill -9 $$\nexit 0\n")
+    with pytest.raises(BuildError, match="ended without a word"):
+        compiling.run(linking.write(recipe, set(recipe.objects.values()), cuda), 1, {}, lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("said", "silent"),
+    [
+        ("ninja: Entering\nFAILED: a.o\nnvcc a.cu\nninja: build stopped: subcommand failed.\n", True),
+        ("FAILED: [code=137] a.o\nnvcc a.cu\nKilled\nFAILED: b.o\nnvcc b.cu\nninja: build stopped.\n", True),
+        ("FAILED: a.o\nnvcc a.cu\nFAILED: b.o\nnvcc b.cu\nb.cu(3): error\nninja: build stopped.\n", False),
+        ("FAILED: a.o\nnvcc a.cu\nRuntimeError: no\nninja: build stopped: subcommand failed.\n", False),
+        ("FAILED: a.o\nc++ a.cc\nc++: fatal error: Killed signal terminated program cc1plus\n", False),
+        ("ninja: error: loading 'x'\n", False),
+    ],
+)  # fmt: skip
+def test_a_step_that_failed_without_a_word(said, silent):
+    assert compiling.silent(said) is silent
+
+
 @pytest.fixture
 def make(tmp_path, cuda, monkeypatch):
     """Makes the fake module, with what stands for an environment; `path` is where its programs are."""

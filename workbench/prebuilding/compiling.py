@@ -14,6 +14,9 @@ from workbench.environments import BuildError
 
 JOB_MB = 3000  # of one template-heavy source; 2 to 2.5 GB are usual
 KEPT_CHARACTERS = 2_000_000
+NO_WORD = re.compile(
+    r"^(?:ninja: .*|(?:\S*sh: .*)?(?:Killed|Terminated)(?: .*)?)$", re.MULTILINE
+)  # but a shell's
 Told = Callable[[int, int], None]
 
 
@@ -37,7 +40,8 @@ def run(ninja: Path, at_once: int, variables: dict[str, str], told: Told, *held:
     """Makes all that the file names. `told` hears how many steps are done of how many that were left.
 
     `held` are locks. Compilers outlive whoever kills ninja or us, and still write: they hold them as long.
-    Raises CompileError, BuildError where somebody has ended ninja, and KeyboardInterrupt when ninja has ended, too.
+    Raises CompileError, BuildError where somebody has ended ninja or a compiler, and KeyboardInterrupt when ninja has
+    ended, too.
     """
     command = ["ninja", "-C", str(ninja.parent), "-f", ninja.name, "-j", str(at_once)]
     process = subprocess.Popen(
@@ -48,6 +52,10 @@ def run(ninja: Path, at_once: int, variables: dict[str, str], told: Told, *held:
         said = _follow(process, told)
         if process.wait() < 0 or "interrupted by user" in said[-200:]:
             raise BuildError("ninja was ended from outside; the same command goes on from there", said)
+        if process.returncode and silent(said):
+            raise BuildError(
+                "a compiler ended without a word, as one does that is killed; start it again", said
+            )
         if process.returncode:
             raise CompileError(first_error(said) or f"ninja ended with status {process.returncode}", said)
     finally:
@@ -67,6 +75,12 @@ def _follow(process: "subprocess.Popen[str]", told: Told) -> str:
         elif sum(map(len, said[-1000:])) < KEPT_CHARACTERS:
             said.append(line)
     return "".join(said)
+
+
+def silent(said: str) -> bool:
+    """Whether a step failed, and none of those that failed said anything; ninja repeats their commands."""
+    _, *failed = re.split(r"^FAILED: .*\n.*\n", said, flags=re.MULTILINE)
+    return bool(failed) and not any(NO_WORD.sub("", each).strip() for each in failed)
 
 
 def first_error(said: str) -> str:
