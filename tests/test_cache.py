@@ -119,6 +119,12 @@ def test_a_cache_that_cannot_be_written_is_no_trouble(
     assert len(parsed) == 2
 
 
+def test_a_name_in_no_known_letters_is_a_name(stored: Path) -> None:
+    odd = stored.rename(os.fsdecode(os.fsencode(stored.parent) + b"/m\xff.jsonl"))
+    assert len(load(odd.parent)) == len(list(examples.results()))
+    assert cache.known(odd)
+
+
 def test_a_file_that_may_still_change_is_not_kept(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "QUIET_S", 60)
     loaded(stored)

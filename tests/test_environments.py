@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 from made_wheels import make_wheel
 
-from workbench.environments import BuildError, Environment, build, changed, installer, parse, repack
+from workbench.environments import (
+    BuildError,
+    Environment,
+    build,
+    changed,
+    component,
+    installer,
+    parse,
+    repack,
+)
 from workbench.environments.installer import decisive, redact
 from workbench.environments.lock import CACHES
 
@@ -176,6 +185,13 @@ def test_a_user_who_keeps_uv_offline_can_build_from_a_folder(make, monkeypatch):
     assert make("flashinfer==0.1").packages["flashinfer-python"] == "0.1"
 
 
+@pytest.mark.parametrize("declared", ["!!! >>> 1", "small; nonsense == '1'", "\x1b[2Jowned"])
+def test_a_wheel_that_declares_nonsense_is_no_end_of_the_run(make, wheels, declared):
+    flashinfer(wheels, "0.6", requires=(declared,))
+    with pytest.raises(BuildError, match=r"a package declares .+, which is no requirement"):
+        make("flashinfer==0.6")
+
+
 def test_offline_what_nobody_has_is_named(make, wheels):
     flashinfer(wheels, "0.3", requires=("small>=3", "absent", "also-absent", "nvidia-heavy"))
     (wheels / "absent-1.0-cp27-cp27mu-manylinux1_x86_64.whl").touch()  # brought for another interpreter
@@ -303,6 +319,18 @@ def test_repacks_the_component_alone(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.startswith("sgl_kernel")]
     assert wheel.read_bytes() == repack(donor(tmp_path), tmp_path / "again").read_bytes()
+
+
+def test_what_a_killed_run_has_left_of_a_donor_is_cleared_away(tmp_path, monkeypatch):
+    def install(python, requirements, wheels, *options):
+        (Path(options[-1]) / "triton_kernels").mkdir()
+        (Path(options[-1]) / "triton_kernels" / "__init__.py").touch()
+
+    monkeypatch.setattr(component, "install", install)
+    (tmp_path / ".fetching-1.0-abc" / "torch").mkdir(parents=True)
+    (tmp_path / ".fetching-2.0-abc").mkdir()  # another run may be at work there
+    wheel = component.find("1.0", tmp_path, None, Path(sys.executable), print)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".fetching-2.0-abc", ".locks", wheel.name]
 
 
 def test_repacking_says_what_is_wrong(tmp_path):

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from workbench import cuobjdump, gpus, modules, planning
-from workbench.environments import BuildError, parse
+from workbench import cuobjdump, environments, gpus, modules, planning, runner
+from workbench.environments import BuildError, Built, parse
 from workbench.options import Options
-from workbench.prebuilding import Made, Recipe, Toolkit, Without
+from workbench.prebuilding import Made, Recipe, Toolkit, Without, packing
 from workbench.worker import cubins
 from workbench.worker.builds import LARGE_SOURCES
 from workbench.worker.modules import Module
@@ -33,6 +33,12 @@ def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
         recipes=[recipe], without=[], asked=[], made=Made(recipe.name, "", "made", 1, 1), read=[KERNEL]
     )
 
+    def make(recipe: Recipe, built: Any, *_: Any, arch: str, output: Path, **__: Any) -> Made:
+        if answers.made.state == "made":
+            recipe.library.write_bytes(b"whole")
+            packing.pack(recipe.library, packing.place_of(built, output, arch, recipe.name), {})
+        return answers.made
+
     def ask(built: Any, kernel: Any, arch: str, cuda_home: Path, workspace: Path) -> SimpleNamespace:
         answers.asked.append((kernel.cases, arch))
         return SimpleNamespace(recipes=answers.recipes, without=answers.without)
@@ -44,13 +50,14 @@ def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
 
     monkeypatch.setattr(modules.prebuilding, "find", lambda: Toolkit(tmp_path, "13.0.88"))
     monkeypatch.setattr(modules.prebuilding, "ask", ask)
-    monkeypatch.setattr(modules.prebuilding, "make", lambda *_, **__: answers.made)
+    monkeypatch.setattr(modules.prebuilding, "make", make)
     monkeypatch.setattr(cubins, "read", read)
     return answers
 
 
 def told(planned: planning.Planned, folder: Path, **options: Any) -> Any:
-    built = SimpleNamespace(hash="0123456789", python=Path("python"), environment=ENVIRONMENT)
+    inherited = {"flashinfer-python": "0.6.8.post1"}
+    built = SimpleNamespace(python=Path("python"), environment=ENVIRONMENT, packages={}, inherited=inherited)
     progress = SimpleNamespace(say=print, building=lambda *_: None)
     made = Options(results=folder, environments_folder=folder, **options)
     return modules.compile_only(planned, built, made, progress)  # type: ignore[arg-type]
@@ -90,19 +97,38 @@ def test_what_was_not_compiled_is_not_run_and_says_why(
     assert says in found.facts["stopped"]["message"]
 
 
+def test_what_this_machine_could_not_build_is_taken_up_by_the_next_run(
+    planned: planning.Planned, builder: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"flashinfer-python": "0.6.8.post1"}
+    built = Built(ENVIRONMENT, Path("python"), "0123456789", there, {}, "3.12", {}, 0.0)
+    monkeypatch.setattr(environments, "build", lambda *_, **__: built)
+    monkeypatch.setattr(environments, "changed", lambda each: "")
+    options = Options(results=tmp_path / "r", environments_folder=tmp_path, quiet=True)
+    builder.read = [{**KERNEL, "does_nothing": False}]
+    for state in ("not made", "made"):
+        builder.made = Made("m", "", state, 1, 1, why="ninja is not there")
+        summary = runner.run([planned], gpus.given("90"), options)
+        assert (summary.skipped, summary.outcomes) == (0, {"not_run" if state == "not made" else "ok": 1})
+
+
 def test_no_build_reads_what_was_compiled_before_and_compiles_nothing(
     planned: planning.Planned,
     builder: SimpleNamespace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(modules.prebuilding, "make", lambda *_, **__: pytest.fail("it was compiled"))
+    library = builder.recipes[0].library
+    library.write_bytes(b"who")  # of a linker that was killed
     found = told(planned, tmp_path, no_build=True)
     assert found.end == "stopped" and "--no-build" in found.facts["stopped"]["message"]
-    builder.recipes[0].library.touch()
+    assert told(planned, tmp_path).end == "done"
+    monkeypatch.setattr(modules.prebuilding, "make", lambda *_, **__: pytest.fail("it was compiled"))
     assert told(planned, tmp_path, no_build=True).end == "done"
     builder.recipes[0].objects.update({f"{n}.o": Path(f"{n}.cu") for n in range(LARGE_SOURCES)})
     assert told(planned, tmp_path, no_build=True).end == "done"
+    library.write_bytes(b"who")
+    assert "--no-build" in told(planned, tmp_path, no_build=True).facts["stopped"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,22 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from workbench import cli, prebuilt
 from workbench.environments import BuildError
-from workbench.prebuilding import CompileError, compiling, linking, packing, recipes, toolkit, trimming
+from workbench.environments.alone import alone
+from workbench.prebuilding import (
+    CompileError,
+    compiling,
+    linking,
+    making,
+    packing,
+    recipes,
+    toolkit,
+    trimming,
+)
 from workbench.prebuilding.headers import Headers
 from workbench.prebuilding.toolkit import Toolkit
 
@@ -128,16 +139,24 @@ def test_a_driver_library_that_is_not_here_has_a_stand_in_of_its_name(tmp_path, 
     assert (tmp_path / "m" / "stand_ins" / "libcuda.so.1").resolve().read_bytes()[:4] == b"\x7fELF"
 
 
+RUNS = """
+import pathlib, sys
+from workbench.environments.alone import alone
+from workbench.prebuilding import compiling
+ninja = pathlib.Path(sys.argv[1])
+with alone(ninja.parent, "fake", print) as held:
+    compiling.run(ninja, 1, {}, print, held)
+"""
+
+
 @ninja
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_build_that_was_killed_goes_on_where_it_was(tmp_path, cuda, number):
     recipe = library(tmp_path / "m", seconds=0.5)
     file = linking.write(recipe, set(recipe.objects.values()), cuda)
-    code = "import sys, pathlib; from workbench.prebuilding import compiling as c; "
-    code += "c.run(pathlib.Path(sys.argv[1]), 1, {}, print)"
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen([sys.executable, "-c", code, file], stderr=quiet, stdout=quiet)
+    process = subprocess.Popen([sys.executable, "-c", RUNS, file], stderr=quiet, stdout=quiet)
     log = tmp_path / "m" / "made.log"
     while (
         not log.exists() or len(made_log(tmp_path / "m")) < 3
@@ -145,9 +164,11 @@ def test_a_build_that_was_killed_goes_on_where_it_was(tmp_path, cuda, number):
         time.sleep(0.02)
     process.send_signal(number)
     process.wait()
-    time.sleep(1.2)  # what was in the making when its parent was killed ends by itself
-    before = len(made_log(tmp_path / "m"))
-    compiling.run(file, 1, {}, lambda *_: None)
+    with alone(file.parent, "fake", lambda text: None) as held:
+        if number == signal.SIGKILL:  # the compiler has outlived it, and we have waited for its end
+            assert (tmp_path / "m" / "three.o").exists()
+        before = len(made_log(tmp_path / "m"))
+        compiling.run(file, 1, {}, lambda *_: None, held)
     again = made_log(tmp_path / "m")[before:]
     assert recipe.library.read_text() == "onetwothreefour"
     assert not {"one.cu", "two.cu"} & {Path(each).name for each in again}
@@ -162,6 +183,81 @@ def test_the_compiler_s_first_error_is_told_and_what_is_made_is_kept(tmp_path, c
     assert (tmp_path / "m" / "one.o").exists()
 
 
+@ninja
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_who_ends_ninja_has_found_no_error(tmp_path, cuda, number):
+    recipe = library(tmp_path / "m", seconds=0.5)
+    file = linking.write(recipe, set(recipe.objects.values()), cuda)
+
+    def end(*_):
+        (ninja,) = psutil.Process().children()
+        ninja.send_signal(number)
+
+    with pytest.raises(BuildError, match="ended from outside"):
+        compiling.run(file, 1, {}, end)
+
+
+@ninja
+def test_a_compiler_that_is_killed_has_found_no_error(tmp_path, cuda):
+    recipe = library(tmp_path / "m", seconds=0.5)
+    with (tmp_path / "m" / "fake_compiler").open("a") as script:
+        script.write("grep -q three $1 && kill -9 $$\nexit 0\n")
+    with pytest.raises(BuildError, match="ended without a word"):
+        compiling.run(linking.write(recipe, set(recipe.objects.values()), cuda), 1, {}, lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("said", "silent"),
+    [
+        ("ninja: Entering\nFAILED: a.o\nnvcc a.cu\nninja: build stopped: subcommand failed.\n", True),
+        ("FAILED: [code=137] a.o\nnvcc a.cu\nKilled\nFAILED: b.o\nnvcc b.cu\nninja: build stopped.\n", True),
+        ("FAILED: a.o\nnvcc a.cu\nFAILED: b.o\nnvcc b.cu\nb.cu(3): error\nninja: build stopped.\n", False),
+        ("FAILED: a.o\nnvcc a.cu\nRuntimeError: no\nninja: build stopped: subcommand failed.\n", False),
+        ("FAILED: a.o\nc++ a.cc\nc++: fatal error: Killed signal terminated program cc1plus\n", False),
+        ("ninja: error: loading 'x'\n", False),
+    ],
+)  # fmt: skip
+def test_a_step_that_failed_without_a_word(said, silent):
+    assert compiling.silent(said) is silent
+
+
+@pytest.fixture
+def make(tmp_path, cuda, monkeypatch):
+    """Makes the fake module, with what stands for an environment; `path` is where its programs are."""
+    monkeypatch.setattr(packing, "check", lambda *_: None)
+
+    def make(recipe, path=os.environ["PATH"]):
+        built = SimpleNamespace(
+            variables={"PATH": path}, packages={}, inherited={"flashinfer-python": "1"},
+            environment=SimpleNamespace(name="e"), python=Path(sys.executable),
+        )  # fmt: skip
+        return making.make(
+            recipe, built, cuda, Headers(tmp_path, cuda, built.python, None, print), arch="9.0a",
+            trim=trimming.Trim(), output=tmp_path / "packed", at_once=1, told=lambda *_: None,
+        )  # fmt: skip
+
+    return make
+
+
+@ninja
+def test_what_a_machine_lacks_is_no_fault_of_the_sources(tmp_path, make):
+    recipe = library(tmp_path / "m")
+    assert (make(recipe, path="").state, make(recipe).state) == ("not made", "made")
+    (tmp_path / "m" / "three.cu").write_text("broken")
+    assert make(recipe).state == "failed"
+
+
+@ninja
+def test_a_library_whose_linker_was_killed_is_linked_again(tmp_path, make):
+    recipe = library(tmp_path / "m")
+    made = make(recipe)
+    recipe.library.write_text("onetw")  # ninja knows of no change: its sources are as they were
+    packing.note_of(Path(made.file)).unlink()
+    assert make(recipe).state == "made"
+    assert recipe.library.read_text() == "onetwothreefour"
+    assert packing.whole(recipe.library, Path(made.file))
+
+
 @pytest.mark.parametrize(
     ("said", "line"),
     [
@@ -170,6 +266,8 @@ def test_the_compiler_s_first_error_is_told_and_what_is_made_is_kept(tmp_path, c
         ("ptxas fatal   : Unresolved extern function", "ptxas fatal   : Unresolved extern function"),
         ("/usr/bin/ld: cannot find -lnvrtc", "ld: cannot find -lnvrtc"),
         ("ninja: loading 'x': file is missing", "ninja: loading 'x': file is missing"),
+        ("ninja: Entering directory `/x/m'\nFAILED: a.o\nninja: build stopped: subcommand failed.",
+         "ninja: build stopped: subcommand failed."),
         ("nothing of note", ""),
     ],
 )  # fmt: skip
@@ -189,20 +287,48 @@ def test_no_more_compilers_than_memory_holds(monkeypatch, asked, cores, free_mb,
     assert compiling.jobs(asked) == jobs
 
 
-def test_only_a_header_that_a_wheel_has_is_supplied_and_only_once(tmp_path, cuda, monkeypatch):
-    headers = Headers(tmp_path, cuda, Path(sys.executable), None, lambda text: None)
-    fetched = []
+@pytest.fixture
+def headers(tmp_path, cuda, monkeypatch):
+    """Headers whose wheels hold one of the part's name; `installed` are the parts that were asked for."""
+    found = Headers(tmp_path, cuda, Path(sys.executable), None, lambda text: None)
+    found.installed = []
 
-    def fetch(part):
-        fetched.append(part)
-        headers.folder.mkdir(exist_ok=True)
-        (headers.folder / f".{part}").touch()
+    def install(python, requirements, wheels, *options):
+        part = requirements[0].partition("[")[2].partition("]")[0]
+        found.installed.append(part)
+        include = Path(options[-1]) / "nvidia" / "cu13" / "include"
+        include.mkdir(parents=True)
+        (include / f"{part}.h").write_text("int there;")
+        if "fails" in found.installed:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(headers, "_fetch", fetch)
+    monkeypatch.setattr("workbench.prebuilding.headers.install", install)
+    return found
+
+
+def test_only_a_header_that_a_wheel_has_is_supplied_and_only_once(headers):
     log = "a.h:19:10: fatal error: cublasLt.h: No such file or directory"
+    assert headers.variables() == {}
     assert headers.supply(log) and not headers.supply(log)
     assert not headers.supply("fatal error: mine.h: No such file or directory")
-    assert fetched == ["cublas"]
+    assert headers.installed == ["cublas"]
+    (place,) = set(headers.variables().values())
+    assert (Path(place) / "cublas.h").exists()
+
+
+def test_headers_of_which_a_killed_run_has_left_a_half_are_fetched_again(headers):
+    headers.installed.append("fails")
+    with pytest.raises(KeyboardInterrupt):
+        headers.supply("fatal error: cublasLt.h: No such file")
+    assert headers.variables() == {}
+    half = headers.folder / ".cublas.half-1" / "wheel" / "nvidia" / "include"  # as kill -9 leaves it
+    half.mkdir(parents=True)
+    (half / "cublas_v2.h").write_text("#ifndef")
+    headers.installed.remove("fails")
+    assert headers.supply("fatal error: cublasLt.h: No such file")
+    (place,) = set(headers.variables().values())
+    assert [each.name for each in Path(place).iterdir()] == ["cublas.h"]
+    assert not half.exists()
 
 
 def test_a_packed_module_is_read_back_with_its_mark(tmp_path):
@@ -240,7 +366,7 @@ def test_a_module_may_lack_functions_and_nothing_else(tmp_path, cuda, text, why)
     built = SimpleNamespace(python=python, variables={})
     if not why:
         return packing.check(library, built, cuda)
-    with pytest.raises(BuildError, match=why):
+    with pytest.raises(CompileError, match=why):
         packing.check(library, built, cuda)
 
 

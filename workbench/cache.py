@@ -162,7 +162,7 @@ def _arrays(kinds: list[tuple[str, int]], data: memoryview) -> Arrays:
 
 
 def _copy(file: Path) -> Path:
-    return place() / hashlib.blake2b(str(file.resolve()).encode(), digest_size=DIGEST).hexdigest()
+    return place() / hashlib.blake2b(os.fsencode(file.resolve()), digest_size=DIGEST).hexdigest()
 
 
 def _digest(data: bytes) -> bytes:

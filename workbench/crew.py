@@ -54,7 +54,10 @@ class Crew:
         if forensics.is_sanitized(planned):
             return self._proven(planned, built, *forensics.sanitized(self, planned, built))
         if modules.is_one(planned):
-            told = modules.compile_only(planned, built, self.options, self.progress)
+            try:
+                told = modules.compile_only(planned, built, self.options, self.progress)
+            except modules.NotMade as problem:
+                raise PutOff(str(problem)) from problem
             return told, self.judged(planned, told, built)
         told = self._told(planned, built, place, more)
         judgement = self.judged(planned, told, built)

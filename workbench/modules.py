@@ -5,14 +5,14 @@ What a module has is told whole: which of its kernels a case would launch is dec
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from workbench import cuobjdump, prebuilding
 from workbench.environments import BuildError, Built
-from workbench.environments.alone import alone
 from workbench.options import Options
 from workbench.planning import Planned
-from workbench.prebuilding import Recipe, Toolkit, Without
+from workbench.prebuilding import Recipe, Toolkit, Without, packing
 from workbench.prebuilding.headers import Headers
 from workbench.progress import Progress
 from workbench.worker import cubins
@@ -28,7 +28,10 @@ def is_one(planned: Planned) -> bool:
 
 
 def compile_only(planned: Planned, built: Built, options: Options, progress: Progress) -> Told:
-    """As a worker would tell it. Never raises for what the compiler says."""
+    """As a worker would tell it. Never raises for what the compiler says.
+
+    Raises NotMade where this machine could not build it now.
+    """
     told, began = Told(stage="build", began=True), time.monotonic()
     try:
         told.facts["forensic"] = {"compiled": _facts(planned, built, options, progress)}
@@ -43,6 +46,10 @@ def compile_only(planned: Planned, built: Built, options: Options, progress: Pro
         told.facts["exception"] = {"type": "CompileError", "message": str(problem), "missing": None}
     told.stages["build"] = round(time.monotonic() - began, 4)
     return told
+
+
+class NotMade(Exception):
+    """No fault of the sources: a tool is not there, headers cannot be had, or somebody has ended the build."""
 
 
 class _Failed(Exception):
@@ -66,36 +73,46 @@ def _facts(planned: Planned, built: Built, options: Options, progress: Progress)
         raise _Short(asked.without[0])
     kernels = []
     for recipe in asked.recipes:
-        _make(recipe, built, toolkit, arch, options, progress)
-        kernels += _read(recipe)
+        packed = _make(recipe, built, toolkit, arch, options, progress)
+        kernels += _read(recipe, packed)
     names = [recipe.name for recipe in asked.recipes]
     return {"sm": planned.sm, "nvcc": toolkit.version, "modules": names, "kernels": kernels, "faked": []}
 
 
 def _make(
     recipe: Recipe, built: Built, toolkit: Toolkit, arch: str, options: Options, progress: Progress
-) -> None:
+) -> Path:
+    """The packed module; its library may have been made before."""
+    folder = (options.environments_folder / FOLDER).absolute()
+    packed = packing.place_of(built, folder / "packed", arch, recipe.name)
+    whole = packing.whole(recipe.library, packed)
     if options.no_build:
-        if not recipe.library.exists():
+        if not whole:
             raise ValueError(
                 f"{recipe.name} was not compiled here before, and --no-build compiles nothing: leave it out"
             )
-        return
+        return packed
     if len(recipe.objects) > LARGE_SOURCES and not options.build:
         raise ValueError(f"{recipe.name} has {len(recipe.objects)} sources: start such a build with --build")
-    folder = (options.environments_folder / FOLDER).absolute()
-    with alone(folder, f"{arch}-{built.hash[:8]}-{recipe.name}"[:200], progress.say):
-        made = prebuilding.make(
-            recipe, built, toolkit, Headers(folder, toolkit, built.python, options.wheels, progress.say),
-            arch=arch, trim=prebuilding.Trim(), output=folder / "packed", at_once=prebuilding.jobs(None),
-            told=lambda count, of: progress.building(recipe.name, count, of),
-        )  # fmt: skip
+    if not whole:  # as where a run was killed while it linked
+        packing.note_of(packed).unlink(missing_ok=True)
+    made = prebuilding.make(
+        recipe, built, toolkit, Headers(folder, toolkit, built.python, options.wheels, progress.say),
+        arch=arch, trim=prebuilding.Trim(), output=folder / "packed", at_once=prebuilding.jobs(None),
+        told=lambda count, of: progress.building(recipe.name, count, of),
+    )  # fmt: skip
     if made.state == "failed":
         raise _Failed(made.why)
+    if made.state == "not made":
+        raise NotMade(made.why)
+    return packed
 
 
-def _read(recipe: Recipe) -> list[dict[str, Any]]:
+def _read(recipe: Recipe, packed: Path) -> list[dict[str, Any]]:
     try:
-        return cubins.read(str(recipe.library), cuobjdump.find())
+        found = cubins.read(str(recipe.library), cuobjdump.find())
     except (OSError, RuntimeError) as problem:
         raise ValueError(f"compiled, and cannot be read: {problem}; {cuobjdump.INSTALL}") from problem
+    if not packing.whole(recipe.library, packed):
+        raise ValueError(f"{recipe.name} was made anew by another run as it was read")
+    return found

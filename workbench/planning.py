@@ -18,6 +18,7 @@ from workbench import kernels
 from workbench.ends import Size
 from workbench.environments import Environment
 from workbench.gpus import AMOUNTS, UNITS, Gpu
+from workbench.reading import read
 from workbench.results import MODES as MODES
 from workbench.results import Trial, check_modes
 from workbench.strict_json import read_json
@@ -144,9 +145,9 @@ def built_in(name: str, cases: Sequence[dict[str, Any]] | None = None) -> Kernel
 
 def from_file(path: str | Path, cases: Sequence[dict[str, Any]] | None = None) -> Kernel:
     """A user's own kernel file. Raises ValueError that says what the contract misses."""
-    path = Path(path).resolve()
-    if not path.is_file():
+    if not Path(path).is_file():  # before it is resolved: a link may lead to itself
         raise ValueError(f"no kernel file {path}")
+    path = Path(path).resolve()
     _let_another_read(path, _plain(cases or (), path.stem))
     try:
         module = kernels.load_file(path)
@@ -306,7 +307,7 @@ def read_cases(file: str | Path) -> Cases | dict[str, Cases]:
     Raises ValueError.
     """
     try:
-        found = read_json(Path(file).read_bytes())
+        found = read_json(read(file))
     except OSError as problem:
         raise ValueError(f"{file}: {problem.strerror}") from problem
     except ValueError as problem:

@@ -34,8 +34,8 @@ class Module:
 def modules(folder: Path, flashinfer: str, sm: str, unpacked: Path) -> dict[str, Module]:
     """The modules in `folder` for this FlashInfer version and compute capability, by name.
 
-    Raises ValueError where there is no such folder, a packed file cannot be unpacked, or a note is of another module;
-    OSError.
+    Raises ValueError where there is no such folder, a module is no file or cannot be unpacked, or a note is of
+    another module; OSError.
     """
     if not folder.is_dir():
         raise ValueError(f"no folder of prebuilt modules {folder}")
@@ -60,6 +60,8 @@ def _candidates(folder: Path, flashinfer: str, sm: str) -> Iterator[Path]:
 
 def _ready(file: Path, unpacked: Path) -> tuple[Path, str]:
     """The module's file, unpacked where it must be, and its hash."""
+    if not file.is_file():  # a pipe keeps whoever opens it
+        raise ValueError(f"{file} is no file, and so no module: take it away")
     data = file.read_bytes()
     if file.suffix == ".xz":
         try:

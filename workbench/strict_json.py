@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from workbench.reading import read
+
 LONGEST_LINE = 4_000_000  # bytes; our own lines are a few thousand
 CONTAINERS = (dict, list)
 DEEPEST = 20  # containers in each other; what walks through a value later may recurse
@@ -31,7 +33,7 @@ def read_json(text: bytes | str) -> Any:
 def json_in(file: Path) -> Any:
     """What the file holds. Raises ValueError, which names the file; OSError."""
     try:
-        return read_json(file.read_bytes())
+        return read_json(read(file, wait_s=0))
     except ValueError as problem:
         raise ValueError(f"{file} is torn, or no JSON: {problem}; make it anew") from problem
 
@@ -39,7 +41,7 @@ def json_in(file: Path) -> Any:
 def object_in(file: Path) -> dict[str, Any]:
     """The object that a file holds; an empty one where there is no file, or something else in it."""
     try:
-        found = read_json(file.read_bytes())
+        found = read_json(read(file, wait_s=0))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

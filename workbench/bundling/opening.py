@@ -38,6 +38,8 @@ def unpack(file: Path, folder: Path) -> Bundle:
 
     Raises BadBundle, OSError.
     """
+    if file.exists() and not file.is_file():  # a pipe keeps whoever opens it, and a device has no end
+        raise BadBundle(f"{file} is no file, and so no bundle")
     try:
         with zipfile.ZipFile(file) as archive:
             manifest = read_manifest(archive)

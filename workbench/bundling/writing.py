@@ -46,7 +46,10 @@ class TooLarge(Exception):
 def write(
     items: Sequence[Item], plan: Mapping[str, Any], python: str, file: Path, limit_bytes: int | None
 ) -> Written:
-    """The most needed items come first. Raises TooLarge, OSError; then there is no file, or the one from before."""
+    """The most needed items come first.
+
+    Raises TooLarge, OSError, ValueError for an item that is no file; then there is no bundle, or the one from before.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, half = tempfile.mkstemp(dir=file.parent, prefix=".bundling-")
     part = Path(half)
@@ -70,6 +73,8 @@ def write(
 
 
 def _add(archive: zipfile.ZipFile, item: Item) -> dict[str, Any]:
+    if not item.source.is_file():  # a pipe keeps whoever opens it
+        raise ValueError(f"{item.source} is no file, and cannot be put into a bundle")
     data, entry = item.source.read_bytes(), _entry(item.path)
     archive.writestr(entry, data)
     return {

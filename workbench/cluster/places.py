@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workbench import reading
+
 CPU = "cpu"
 OURS = ("gpu", "arch", "time")
 ARCHS = {"SM90": "9.0a", "SM100": "10.0a", "SM120": "12.0a"}  # a family's usual cards; a site may have others
@@ -56,7 +58,7 @@ def cpu_place(file: str | Path | None, **given: str | int | None) -> Place:
 
 def _read(file: str | Path) -> dict[str, dict[str, object]]:
     try:
-        read = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        read = tomllib.loads(reading.read(file).decode("utf-8"))
     except ValueError as problem:
         raise ValueError(f"{Path(file).name} is not TOML: {problem}") from problem
     if not read or not all(isinstance(each, dict) for each in read.values()):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import run as run_command
+from workbench.commands._shared import wheels_in
 
 MOST_REPEATS = 20
 MOST_CASES = 12
@@ -60,7 +61,7 @@ def candidates(along: Any, options: argparse.Namespace) -> Any:
     from workbench.environments.lock import probe
 
     end = _environment(options.good, options)
-    wheels = Path(options.wheels) if options.wheels else None
+    wheels = wheels_in(options.wheels)
     try:
         python = probe(Path(end.python or sys.executable), own=False)["python"]
         return bisecting.candidates(along, environments.releases(along.package, python, wheels))

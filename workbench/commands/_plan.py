@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench import reading
 from workbench.strict_json import read_json
 
 
@@ -21,7 +22,7 @@ def planned(options: argparse.Namespace, defaults: Mapping[str, Any]) -> argpars
 def read(file: Path, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The options in the file. Raises ValueError for one that `defaults` has not, or of another kind; OSError."""
     try:
-        found = read_json(file.read_bytes())
+        found = read_json(reading.read(file))
     except ValueError as problem:
         raise ValueError(f"{file.name} is not JSON: {problem}") from problem
     if not isinstance(found, dict):

@@ -47,6 +47,18 @@ def folder(text: str | None, option: str) -> Path | None:
     return Path(text) if text is not None else None
 
 
+def wheels_in(text: str | None) -> Path | None:
+    """The folder that --wheels names. Raises ValueError where there is none, or what it calls a wheel has no end.
+
+    Whoever installs from there would wait for a pipe's writer.
+    """
+    found = folder(text, "--wheels")
+    for each in found.glob("*.whl") if found else ():
+        if each.exists() and not (each.is_file() or each.is_dir()):
+            raise ValueError(f"--wheels {text}: {each.name!r} is a pipe, a socket or a device, and no wheel")
+    return found
+
+
 def positive(text: str) -> float:
     """A number above 0 that is not infinite, for argparse."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.commands import _plan
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, aside, folder, positive, python_version
+from workbench.commands._shared import FINE, TOO_LITTLE, aside, folder, positive, python_version, wheels_in
 
 USAGE = "workbench bundle (--plan FILE | options of `workbench run`) --output FILE [OPTION ...]"
 EXAMPLES = """examples:
@@ -89,7 +89,7 @@ def _collect(options: argparse.Namespace, plan: dict[str, Any], python: str, gat
     plan = {**plan, "kernel": names, "environment": options.environment or ["here"]}
     sources = environments.Sources(
         environments.FOLDER.absolute(),
-        folder(options.wheels, "--wheels"),
+        wheels_in(options.wheels),
         Path(sys.executable),
         python,
         say=aside,

@@ -3,10 +3,9 @@
 import argparse
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import aside
+from workbench.commands._shared import aside, wheels_in
 
 EXAMPLES = """examples:
   workbench callsites sglang==0.5.11 --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench.drift.callsites import callsites
     from workbench.drift.compare import matches
 
-    wheels = Path(options.wheels) if options.wheels else None
+    wheels = wheels_in(options.wheels)
     project = drift.open_release(options.path, wheels=wheels, say=aside)
     if not project.python_files():
         raise ValueError(f"there is no Python file in {options.path}")

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import aside
+from workbench.commands._shared import aside, wheels_in
 
 EXAMPLES = """examples:
   workbench claims --environment flashinfer==0.6.11.post1
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     folders = options.results or ["results"]
     results = load(*(folder for folder in folders if Path(folder).is_dir()))
     try:
-        wheels = Path(options.wheels) if options.wheels else None
+        wheels = wheels_in(options.wheels)
         environment = environments.parse(options.environment or "here", options.python)
         built = environments.build(environment, wheels=wheels, progress=aside)
         found = doctor.take(built.python, built.variables)

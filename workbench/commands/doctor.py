@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from workbench.commands._shared import aside
+from workbench.commands._shared import aside, wheels_in
 
 EXAMPLES = """examples:
   workbench doctor                                            # the interpreter that runs the workbench
@@ -29,9 +29,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = doctor.read_expected(Path(options.expect)) if options.expect else None
     try:
         environment = environments.parse(options.environment or "here", options.python)
-        built = environments.build(
-            environment, wheels=Path(options.wheels) if options.wheels else None, progress=aside
-        )
+        built = environments.build(environment, wheels=wheels_in(options.wheels), progress=aside)
         variables = built.variables if options.environment else {}
         found = doctor.take(built.python, variables)
     except environments.BuildError as error:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import aside
+from workbench.commands._shared import aside, wheels_in
 
 EXAMPLES = """examples:
   workbench drift --from flashinfer==0.6.8.post1 --to flashinfer==0.6.11.post1
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     """1 if anything differs that a caller can meet, else 0."""
     from workbench import drift
 
-    wheels = Path(options.wheels) if options.wheels else None
+    wheels = wheels_in(options.wheels)
     old, new = drift.open_pair(options.old, options.new, wheels, aside)
     rows = drift.drift(old, new, options.function)
     if options.save:

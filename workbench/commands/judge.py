@@ -4,10 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from workbench.commands._shared import FINE
+from workbench.reading import read
 
 EXAMPLES = """examples:
   workbench judge report.json                     # one record, a list of them, or one a line
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _records(file: str) -> Iterator[dict[str, Any]]:
-    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8", errors="replace")
+    text = sys.stdin.read() if file == "-" else read(file).decode("utf-8", "replace")
     try:
         found = json.loads(text)
     except ValueError:

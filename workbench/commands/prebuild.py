@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import run as command
-from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, aside, folder, stack_options
+from workbench.commands._shared import FINE, TOO_LITTLE, UNUSABLE, aside, stack_options, wheels_in
 
 EXAMPLES = """examples:
   workbench prebuild --environment flashinfer==0.6.8.post1 --kernel fp4_quantize --arch 9.0a --output modules/
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(problem) from problem
     if options.json:
         print(json.dumps([asdict(each) for each in found], indent=1))
-    if any(each.state == "failed" for each in found):
+    if any(each.state in ("failed", "not made") for each in found):
         return UNUSABLE
     return FINE if found else TOO_LITTLE
 
@@ -97,7 +97,7 @@ def _all(options: argparse.Namespace) -> Iterator[Any]:
     from workbench import environments, prebuilding
 
     toolkit = prebuilding.find(options.nvcc)
-    kernels, wheels = command._kernels(options), folder(options.wheels, "--wheels")
+    kernels, wheels = command._kernels(options), wheels_in(options.wheels)
     for environment in command._environments(options):
         built = environments.build(environment, wheels=wheels, progress=aside)
         if "flashinfer-python" not in built.packages:
@@ -130,22 +130,19 @@ def made(
 
 def _one(recipe: Any, built: Any, toolkit: Any, workspace: Path, options: argparse.Namespace) -> Any:
     from workbench import prebuilding
-    from workbench.environments.alone import alone
     from workbench.prebuilding.headers import Headers
     from workbench.prebuilding.telling import Telling
 
     trim = prebuilding.Trim(options.only, options.leave_out)
-    wheels, told = folder(options.wheels, "--wheels"), Telling(recipe.name, quiet=options.json)
+    wheels, told = wheels_in(options.wheels), Telling(recipe.name, quiet=options.json)
     if options.dry_run:
         return prebuilding.planned(recipe, built, trim)
     headers = Headers(workspace, toolkit, built.python, wheels, aside)
-    place = f"{built.packages['flashinfer-python']}-{options.arch}-{recipe.name}"[:200]
     try:
-        with alone(workspace, place, aside):
-            return prebuilding.make(
-                recipe, built, toolkit, headers, arch=options.arch, trim=trim,
-                output=workspace.parent, at_once=prebuilding.jobs(options.jobs), told=told,
-            )  # fmt: skip
+        return prebuilding.make(
+            recipe, built, toolkit, headers, arch=options.arch, trim=trim,
+            output=workspace.parent, at_once=prebuilding.jobs(options.jobs), told=told,
+        )  # fmt: skip
     except KeyboardInterrupt:
         aside(f"stopped in {recipe.name}: what is made is kept, and the same command goes on from there")
         raise

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, aside, folder, load_results, positive
+from workbench.commands._shared import FINE, FOUND, TOO_LITTLE, aside, load_results, positive, wheels_in
 
 USAGE = "workbench repro TRIAL [--results DIR ...] [OPTION ...]"
 EXAMPLES = """examples:
@@ -87,7 +87,7 @@ def _tried(result: Any, text: str, name: str, options: argparse.Namespace) -> An
     from workbench import environments
     from workbench.repro import trying, vouched
 
-    wheels = folder(options.wheels, "--wheels")
+    wheels = wheels_in(options.wheels)
     named = options.environment
     try:
         environment = environments.choose(named, {}) if named else vouched.environment(result)

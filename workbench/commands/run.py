@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.commands import _plan
-from workbench.commands._shared import FINE, TOO_LITTLE, aside, exit_code, folder, stack_options
+from workbench.commands._shared import FINE, TOO_LITTLE, aside, exit_code, folder, stack_options, wheels_in
 
 USAGE = "workbench run [--kernel NAME] --environment 'SPEC' [--environment 'SPEC'] [OPTION ...]"
 EXAMPLES = """examples:
@@ -250,7 +250,7 @@ def _options(options: argparse.Namespace) -> Any:
     return runner.Options(
         results=Path(options.results),
         gpu_index=options.gpu,
-        wheels=folder(options.wheels, "--wheels"),
+        wheels=wheels_in(options.wheels),
         effort=options.effort,
         limits_s=dict(_limit(text) for text in options.limit),
         memory_mb=options.memory_mb,

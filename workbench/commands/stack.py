@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.commands._shared import FINE, FOUND, aside, folder, load_results, python_version, stack_options
+from workbench.commands._shared import (
+    FINE,
+    FOUND,
+    aside,
+    load_results,
+    python_version,
+    stack_options,
+    wheels_in,
+)
 
 EXAMPLES = """examples:
   workbench stack sglang==0.5.12                      # what that release pins of what kernels depend on
@@ -93,7 +101,7 @@ def _asked(spec: str, options: argparse.Namespace) -> tuple[Any, Any]:
 
     stacks = environments.load_stacks(options.stacks) if options.stacks else {}
     release = options.for_python or ".".join(map(str, sys.version_info[:3]))
-    wheels = folder(options.wheels, "--wheels")
+    wheels = wheels_in(options.wheels)
     sources = environments.Sources(
         environments.FOLDER.absolute(), wheels, Path(sys.executable), release, say=aside
     )

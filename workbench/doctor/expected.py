@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.reading import read
+
 from .fingerprint import Fingerprint
 from .skew import NOTE, Skew
 from .versions import WHY, allows
@@ -45,7 +47,7 @@ def read_expected(file: Path) -> "list[Requirement]":
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read(file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{file.name} is no text in UTF-8") from error
 

@@ -106,6 +106,8 @@ def open_tree(path: Path) -> Tree:
 
 
 def _open_wheel(path: Path) -> Tree:
+    if path.exists() and not path.is_file():  # a pipe keeps whoever opens it
+        raise ValueError(f"{path.name} is no file, and so no wheel; unpacked, it has another name")
     try:
         archive = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:

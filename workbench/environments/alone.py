@@ -7,8 +7,11 @@ from pathlib import Path
 
 
 @contextmanager
-def alone(folder: Path, name: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Waits until no other run makes `name` under `folder`, and keeps others waiting meanwhile."""
+def alone(folder: Path, name: str, say: Callable[[str], None]) -> Iterator[int]:
+    """Waits until no other run makes `name` under `folder`, and keeps others waiting meanwhile.
+
+    Gives the lock's descriptor: a process that inherits it keeps others waiting too, also when we are killed.
+    """
     locks = folder / ".locks"
     locks.mkdir(parents=True, exist_ok=True)
     with (locks / name).open("w") as file:
@@ -17,4 +20,4 @@ def alone(folder: Path, name: str, say: Callable[[str], None]) -> Iterator[None]
         except BlockingIOError:
             say(f"waiting for another run that makes {name}")
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file.fileno()

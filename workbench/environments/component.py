@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -46,7 +47,10 @@ def repack(wheel_or_version: Path | str, destination: Path, python: Path = Path(
     if source.suffix == ".whl":
         return _write(_from_wheel(source), source.name.split("-")[1], destination)
     # On the disk of the destination, and past uv's cache: it is not worth keeping.
-    with tempfile.TemporaryDirectory(dir=destination, prefix=".fetching-") as unpacked:
+    half = f".fetching-{wheel_or_version}-"
+    for left in destination.glob(f"{half}*"):  # of a run that was killed: `find` holds the lock
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=destination, prefix=half) as unpacked:
         requirement = f"{DONOR}=={wheel_or_version}"
         install(python, [requirement], None, "--no-deps", "--no-cache", "--target", unpacked)
         return _write(_from_folder(Path(unpacked)), str(wheel_or_version), destination)

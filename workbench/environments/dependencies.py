@@ -4,6 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .installer import BuildError
 from .metadata import requires
 
 if TYPE_CHECKING:
@@ -149,11 +150,18 @@ def declared_by(wheel: Path, python: str) -> "list[Requirement]":
 
 
 def _declared(lines: list[str], python: str) -> "list[Requirement]":
-    from packaging.requirements import Requirement
-
     target = {"python_version": ".".join(python.split(".")[:2]), "python_full_version": python, "extra": ""}
-    read = [Requirement(line) for line in lines]
+    read = map(_requirement, lines)
     return [each for each in read if each.marker is None or each.marker.evaluate(target)]
+
+
+def _requirement(line: str) -> "Requirement":
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        return Requirement(line)
+    except InvalidRequirement as error:
+        raise BuildError(f"a package declares {line[:80]!r}, which is no requirement") from error
 
 
 def _fits(requirement: "Requirement", version: str | None) -> bool:

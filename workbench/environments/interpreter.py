@@ -15,7 +15,7 @@ def find_interpreter(python: str) -> str | None:
     path = Path(shutil.which(python) or python).expanduser()
     if path.is_dir():  # a virtual environment's folder
         path = path / "bin" / "python"
-    if not os.access(path, os.X_OK) or path.is_dir():
+    if not (path.is_file() and os.access(path, os.X_OK)):
         return None
     return os.path.abspath(path)  # noqa: PTH100
 

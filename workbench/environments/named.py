@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench import reading
+
 from .spec import Environment, parse
 
 KEYS = {"requirements", "torch", "as_of"}
@@ -22,7 +24,7 @@ KEYS = {"requirements", "torch", "as_of"}
 def load_stacks(file: str | Path) -> dict[str, dict[str, Any]]:
     """Name -> what the file says of it, checked for form. Raises ValueError, OSError."""
     try:
-        read = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        read = tomllib.loads(reading.read(file).decode("utf-8"))
     except ValueError as error:  # also bytes that are no UTF-8
         raise ValueError(f"{Path(file).name} is not TOML: {error}") from error
     found = read.get("stack")

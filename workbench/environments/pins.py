@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.reading import read
+
 from . import index
 from .installer import BuildError
 from .metadata import requires
@@ -121,7 +123,7 @@ def _version(stack: "Requirement") -> str:
 def _read(file: Path) -> list[str] | None:
     """None if there is no such file, or a torn one."""
     try:
-        lines = json.loads(file.read_text(encoding="utf-8"))["requires"]
+        lines = json.loads(read(file, wait_s=0))["requires"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return lines if isinstance(lines, list) and all(isinstance(each, str) for each in lines) else None

@@ -1,12 +1,13 @@
 """Headers that a small toolkit lacks, out of NVIDIA's wheels of the toolkit's own release."""
 
+import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from workbench.environments import BuildError
+from workbench.environments.alone import alone
 from workbench.environments.installer import install
 
 from .toolkit import Toolkit
@@ -15,7 +16,7 @@ PARTS = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc", "nvjitlin
 
 
 class Headers:
-    """A folder of headers that grows when a compiler asks for one. `wheels`: taken from there, without a network."""
+    """Folders of headers, one a part, that come when a compiler asks. `wheels`: taken from there, without a network."""
 
     def __init__(
         self, folder: Path, toolkit: Toolkit, python: Path, wheels: Path | None, say: Callable[[str], None]
@@ -25,27 +26,41 @@ class Headers:
 
     def variables(self) -> dict[str, str]:
         """For the compilers: searched last, after all that their commands name."""
-        return dict.fromkeys(("CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"), str(self.folder))
+        there = os.pathsep.join(str(self.folder / part) for part in PARTS if self._has(part))
+        return dict.fromkeys(("CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"), there) if there else {}
 
     def supply(self, log: str) -> bool:
         """Whether something that the compiler missed is there now. Raises BuildError where it cannot be had."""
         missed = re.findall(r"fatal error: (\w+)\.h: No such file", log)
         parts = {part for part in PARTS for name in missed if name.lower().startswith(part)}
-        wanted = sorted(part for part in parts if not (self.folder / f".{part}").exists())
+        wanted = sorted(part for part in parts if not self._has(part))
         for part in wanted:
             self._fetch(part)
         return bool(wanted)
 
+    def _has(self, part: str) -> bool:
+        return (self.folder / part).is_dir()
+
     def _fetch(self, part: str) -> None:
+        """Whole or not at all; what a run that was killed has left of hundreds of megabytes is cleared away."""
+        with alone(self.folder, part, self.say):
+            for left in self.folder.glob(f".{part}.half-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            half = self.folder / f".{part}.half-{os.getpid()}"  # its own: the installer may outlive a run
+            try:
+                if not self._has(part):  # another run may have made it while we waited
+                    self._make(part, half)
+            finally:
+                shutil.rmtree(half, ignore_errors=True)
+
+    def _make(self, part: str, half: Path) -> None:
         self.say(f"the toolkit has no headers of {part}: taking them from NVIDIA's wheel")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".fetching-") as unpacked:
-            requirement = f"cuda-toolkit[{part}]=={self.toolkit.release}.*"
-            # Past uv's cache: of hundreds of megabytes, only the headers are kept.
-            install(self.python, [requirement], self.wheels, "--no-cache", "--target", unpacked)
-            found = [each for each in Path(unpacked).rglob("include") if each.is_dir()]
-            if not found:
-                raise BuildError(f"{requirement} has no headers")
-            for each in found:
-                shutil.copytree(each, self.folder, dirs_exist_ok=True)
-        (self.folder / f".{part}").touch()
+        requirement = f"cuda-toolkit[{part}]=={self.toolkit.release}.*"
+        # Past uv's cache: of hundreds of megabytes, only the headers are kept.
+        install(self.python, [requirement], self.wheels, "--no-cache", "--target", str(half / "wheel"))
+        found = [each for each in (half / "wheel").rglob("include") if each.is_dir()]
+        if not found:
+            raise BuildError(f"{requirement} has no headers")
+        for each in found:
+            shutil.copytree(each, half / part, dirs_exist_ok=True)
+        (half / part).replace(self.folder / part)

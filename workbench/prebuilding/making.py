@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.environments import BuildError, Built
+from workbench.environments.alone import alone
 
 from . import compiling, linking, packing
 from .compiling import CompileError
@@ -21,7 +22,10 @@ Told = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Made:
-    """What became of a module: `planned`, `made`, `there` already, or `failed` with `why`; `objects` of `of` in it."""
+    """What became of a module; `objects` of `of` are in it.
+
+    `planned`, `made`, `there` already, `failed` in a compiler, or `not made`, for this machine lacks something: `why`.
+    """
 
     module: str
     environment: str
@@ -47,22 +51,43 @@ def make(
     at_once: int,
     told: Told,
 ) -> Made:
-    """The module, packed in `output`. `told` hears how many objects there are of how many."""
+    """The module, packed in `output`. `told` hears how many objects there are of how many.
+
+    One at a time: waits until nobody writes where it is compiled.
+    """
+    with alone(recipe.ninja.parent, recipe.name, headers.say) as held:
+        return _make(recipe, built, toolkit, headers, arch, trim, output, at_once, told, held)
+
+
+def _make(
+    recipe: Recipe,
+    built: Built,
+    toolkit: Toolkit,
+    headers: Headers,
+    arch: str,
+    trim: Trim,
+    output: Path,
+    at_once: int,
+    told: Told,
+    held: int,
+) -> Made:
     begun, plan = time.monotonic(), planned(recipe, built, trim)
-    file = packing.place(output, arch, built.packages["flashinfer-python"], recipe.name)
+    file = packing.place_of(built, output, arch, recipe.name)
     note = _note(recipe, built, toolkit, arch, plan)
     if packing.same(file, note):
         return replace(plan, state="there", file=str(file), packed_bytes=file.stat().st_size)
     try:
         ninja = linking.write(recipe, trim.kept(recipe.objects.values()), toolkit)
+        recipe.library.unlink(missing_ok=True)  # ninja may think well of one whose linker was killed
         total = plan.objects + 1
-        _compile(ninja, headers, built, at_once, lambda done, left: told(total - left + done, total))
+        _compile(ninja, headers, built, at_once, lambda done, left: told(total - left + done, total), held)
         packing.check(recipe.library, built, toolkit)
     except (CompileError, BuildError) as problem:
         log = recipe.ninja.with_name("said.log")
         log.write_text(problem.log, encoding="utf-8")
         why = f"{problem} (all of it: {log})" if problem.log else str(problem)
-        return replace(plan, state="failed", seconds=time.monotonic() - begun, why=why)
+        state = "failed" if isinstance(problem, CompileError) else "not made"
+        return replace(plan, state=state, seconds=time.monotonic() - begun, why=why)
     packing.pack(recipe.library, file, note)
     seconds = time.monotonic() - begun
     return replace(plan, state="made", file=str(file), packed_bytes=file.stat().st_size, seconds=seconds)
@@ -75,14 +100,14 @@ def planned(recipe: Recipe, built: Built, trim: Trim) -> Made:
     return Made(recipe.name, built.environment.name, "planned", count, of, trimmed)
 
 
-def _compile(ninja: Path, headers: Headers, built: Built, at_once: int, told: Told) -> None:
+def _compile(ninja: Path, headers: Headers, built: Built, at_once: int, told: Told, held: int) -> None:
     """Until nothing fails that a header from a wheel can mend."""
     places = built.variables["PATH"]
     if shutil.which("ninja", path=places) is None:
         raise BuildError("ninja is not there; install it beside the workbench: pip install ninja")
     while True:
         try:
-            return compiling.run(ninja, at_once, {"PATH": places, **headers.variables()}, told)
+            return compiling.run(ninja, at_once, {"PATH": places, **headers.variables()}, told, held)
         except CompileError as problem:
             if not headers.supply(problem.log):
                 raise

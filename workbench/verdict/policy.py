@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from workbench import reading
 from workbench.comparison import RULES, Rule
 from workbench.results import Trial
 
@@ -72,7 +73,7 @@ def load_policy(file: str | Path) -> Policy:
     """Raises ValueError that names the line, the key and what there is, OSError where the file cannot be read."""
     name = Path(file).name
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        text = reading.read(file).decode("utf-8")
         read = tomllib.loads(text)
     except ValueError as problem:
         raise ValueError(f"{name} is not TOML: {problem}") from problem
