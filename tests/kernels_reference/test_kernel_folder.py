@@ -86,7 +86,7 @@ def test_only_the_standard_library_is_imported_at_the_top(path):
         if isinstance(node, ast.Import):
             assert {alias.name.split(".")[0] for alias in node.names} <= set(sys.stdlib_module_names)
         if isinstance(node, ast.ImportFrom) and not node.level:
-            how = f"{node.module} is not there in an environment's process: `from . import` takes what lies beside the file"
+            how = f"{node.module}: an environment's process has no such thing; `from . import` takes what is beside"
             assert (node.module or "").split(".")[0] in sys.stdlib_module_names, how
 
 
