@@ -365,9 +365,7 @@ def test_a_file_where_the_folder_should_be_is_said_before_anything_is_built(tmp_
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_built(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(environments, "build", lambda *_, **__: pytest.fail("it was built"))
-    monkeypatch.setattr(
-        runner.os, "access", lambda place, how: place != tmp_path / "r"
-    )  # root may write anywhere
+    monkeypatch.setattr(os, "access", lambda place, how: place != tmp_path / "r")  # root may write anywhere
     arguments = ["run", "--kernel-file", str(kernel_file(tmp_path)), "--python", sys.executable, "--results"]
     assert cli.main([*arguments, str(tmp_path / "r")]) == 2
     assert "nothing can be written here" in capsys.readouterr().err

@@ -1,8 +1,6 @@
 """Plan, run, judge, save: drives the workers. Nothing else builds or computes while something is timed."""
 
 import contextlib
-import errno
-import os
 import secrets
 import time
 from collections import Counter, defaultdict
@@ -14,6 +12,7 @@ from pathlib import Path
 from workbench import environments, gpus, interleaving, locks, prebuilt, records, reruns
 from workbench.crew import Crew, PutOff
 from workbench.environments import BuildError, Built, Environment
+from workbench.files import make_folder
 from workbench.interleaving import Arm, Visit
 from workbench.judge import Judgement
 from workbench.options import Options, Summary
@@ -85,9 +84,7 @@ class Run:
     def _load(self) -> Results:
         """Raises OSError, before anything is built, where nothing could be stored."""
         folder = self.options.results
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, "nothing can be written here", str(folder))
+        make_folder(folder)
         found = load(folder)
         self.tried: Counter[Key] = Counter()
         self.attempts: defaultdict[Key, list[Result]] = defaultdict(list)
