@@ -11,7 +11,9 @@ import sys
 import threading
 import time
 from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -369,9 +371,7 @@ def test_a_file_where_the_folder_should_be_is_said_before_anything_is_built(tmp_
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_built(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(environments, "build", lambda *_, **__: pytest.fail("it was built"))
-    monkeypatch.setattr(
-        runner.os, "access", lambda place, how: place != tmp_path / "r"
-    )  # root may write anywhere
+    monkeypatch.setattr(os, "access", lambda place, how: place != tmp_path / "r")  # root may write anywhere
     arguments = ["run", "--kernel-file", str(kernel_file(tmp_path)), "--python", sys.executable, "--results"]
     assert cli.main([*arguments, str(tmp_path / "r")]) == 2
     assert "nothing can be written here" in capsys.readouterr().err
@@ -699,6 +699,22 @@ def test_a_clock_that_jumps_changes_no_time(tmp_path, monkeypatch):
     assert summary.outcomes == {"hung": 1, "ok": 1}
     assert summary.wall_s < 20
     assert all(0 <= seconds < 20 for seconds in summary.seconds.values())
+
+
+def test_a_clock_that_was_set_back_does_not_make_an_older_kernel_the_newer_one(tmp_path, monkeypatch, capsys):
+    texts = {"wrong": RIGHT.replace('inputs["number"] ** 0.5', 'inputs["number"] ** 2.0'), "ok": RIGHT}
+    runs = []
+    for year, (outcome, text) in zip((2031, 2020, 2010), [*texts.items(), *texts.items()], strict=False):
+        clock = SimpleNamespace(now=lambda zone, year=year: datetime(year, 1, 1, tzinfo=zone))
+        monkeypatch.setattr(records, "datetime", clock)
+        monkeypatch.setattr(runner, "datetime", clock)
+        summary = go(kernel_file(tmp_path, text), tmp_path / "r", again=True, quiet=False)
+        runs.append(summary.run)
+        assert standings(tmp_path / "r") == {"n=4": outcome}
+        assert ("clock is behind" in capsys.readouterr().err) == (year != 2031)
+    assert runs == sorted(runs)
+    days = [each.provenance["started"][:4] for each in load(tmp_path / "r") if each.attempt]
+    assert days == ["2031", "2020", "2010"]  # what the clock said is stored as it was
 
 
 @pytest.mark.parametrize("home", [None, "", "/", "/nowhere"])

@@ -67,7 +67,7 @@ def submitted(results, *files, engine="local", families=("SM90",), most=500, mor
     here = environments.parse("here", sys.executable)
     places = cluster.read_places(None, list(families))
     found = cluster.blocks(options, kernels, [here, replace(here, name="other")], places, most)
-    return cluster.Submission(new_id(), results, engine, found)
+    return cluster.Submission(new_id(results), results, engine, found)
 
 
 # Blocks and places

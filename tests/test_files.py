@@ -1,9 +1,11 @@
 import errno
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from workbench import files
+from workbench import files, reading
 
 
 def test_a_full_disk_leaves_the_file_from_before_and_names_it(tmp_path, monkeypatch):
@@ -31,6 +33,30 @@ def test_a_folder_is_not_replaced(tmp_path):
 def test_a_stream_is_written_to_and_stays(tmp_path):
     files.write(Path("/dev/null"), "text")
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_pipe_that_nobody_reads_is_said(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match=r"No such device or address: '.*pipe'"):
+        files.write(tmp_path / "pipe", "text")
+
+
+def test_a_pipe_that_somebody_reads_is_written_to_its_end(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    held = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)  # there is a reader, whoever comes first
+    with ThreadPoolExecutor() as beside:
+        heard = beside.submit(reading.read, tmp_path / "pipe")
+        files.write(tmp_path / "pipe", "text " * 100_000)  # more than a pipe holds
+        assert heard.result() == b"text " * 100_000
+    os.close(held)
+
+
+def test_a_folder_in_which_nothing_can_be_written_is_said(tmp_path, monkeypatch):
+    files.make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    monkeypatch.setattr(os, "access", lambda place, how: False)  # root may write anywhere
+    with pytest.raises(PermissionError, match="nothing can be written here"):
+        files.make_folder(tmp_path)
 
 
 def test_what_a_link_leads_to_is_written(tmp_path):

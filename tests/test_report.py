@@ -1,8 +1,10 @@
 import base64
+import errno
 import html
 import html.parser
 import io
 import json
+import os
 import re
 import shutil
 import sys
@@ -27,7 +29,7 @@ from workbench.pages.versions import Versions
 from workbench.report import Report, render_all
 from workbench.results import Results
 from workbench.showing import pages
-from workbench.showing.executed import NotebookDied, execute
+from workbench.showing.executed import NotebookDied, execute, refresh
 from workbench.showing.plot import COLOURS, Plot
 from workbench.showing.tables import STYLE
 from workbench.showing.told import Told, told
@@ -327,3 +329,37 @@ def _a_figure() -> Figure:
     figure = Figure(figsize=(4, 3))
     figure.subplots().plot([1, 2, 3], [3, 1, 2], label="a line")
     return figure
+
+
+def test_a_place_where_no_page_can_be_written_is_said_before_any_is_made(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("workbench.report._page", lambda *_: pytest.fail("it was made"))
+    (tmp_path / "site").write_text("")
+    notebook(tmp_path / "01_a.ipynb", "x = 1")
+    with pytest.raises(FileExistsError, match="site"):
+        render_all(tmp_path, tmp_path / "site")
+
+
+@pytest.mark.timeout(60)
+def test_a_notebook_that_is_a_pipe_is_a_page_that_failed(tmp_path) -> None:
+    (tmp_path / "notebooks").mkdir()
+    os.mkfifo(tmp_path / "notebooks" / "01_pipe.ipynb")
+    (page,) = render_all(tmp_path / "notebooks", tmp_path / "site").pages
+    assert page.failure == "ValueError: 01_pipe.ipynb is no file"
+
+
+def test_a_notebook_is_refreshed_whole_or_not_at_all(tmp_path, monkeypatch) -> None:
+    file = notebook(tmp_path / "01_a.ipynb", "x = 1", "print(x)")
+    before = file.read_bytes()
+
+    def full(self: Path, data: bytes) -> None:
+        with self.open("wb") as opened:
+            opened.write(data[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space left"):
+            refresh(tmp_path)
+    assert file.read_bytes() == before
+    refresh(tmp_path)
+    assert nbformat.read(file, 4).cells[2].outputs[0].text == "1\n"

@@ -21,6 +21,7 @@ from workbench.results import Outcome, Result
 from workbench.workers import Told
 
 KEPT_CHARACTERS = 6000
+STARTED = "%Y-%m-%dT%H:%M:%SZ"
 KEPT_VARIABLES = ("FLASHINFER_", "TRITON_", "CUDA_", "TORCH_", "PYTORCH_", "NCCL_")
 
 
@@ -129,7 +130,7 @@ def _provenance(planned: Planned, built: Built | BuildError, gpu: Gpu | None) ->
     facts: dict[str, Any] = {
         "environment": _environment(planned, built),
         "workbench": __version__,
-        "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "started": f"{datetime.now(UTC):{STARTED}}",
         "variables": _variables(),
     }
     if block := os.environ.get("WORKBENCH_BLOCK"):

@@ -13,7 +13,7 @@ import nbformat
 from tqdm import tqdm
 
 from workbench import copying
-from workbench.files import write
+from workbench.files import make_folder, write
 from workbench.showing import pages
 from workbench.showing.executed import execute, known_parameters, refresh
 from workbench.showing.pages import Page
@@ -57,11 +57,12 @@ def render_all(
     """All notebooks of a folder, two at a time, and an index. In place of a page that fails stands its traceback.
 
     `progress` is called with how many are done, how many there are, and the next one's name. Without it a
-    terminal gets a bar.
+    terminal gets a bar. Raises ValueError where there are no notebooks, OSError where no page can be written.
     """
     files, given = sorted(Path(notebooks).glob("*.ipynb")), _given(parameters or {})
     if not files:
         raise ValueError(f"no notebooks in {notebooks}")
+    make_folder(Path(site))
     copying.copy(given.get("results", ()))
     made = list(_pages(files, Path(site), given, progress))
     write(Path(site) / "index.html", pages.index(made))
@@ -85,6 +86,8 @@ def _pages(files: list[Path], site: Path, given: dict[str, Any], progress: Progr
 def _page(notebook: Path, site: Path, parameters: dict[str, Any]) -> Page:
     title, sentence, data, why, said = notebook.stem, "", "", "", Told()
     try:
+        if not notebook.is_file():  # a pipe keeps whoever opens it
+            raise ValueError(f"{notebook.name} is no file")
         title, sentence = pages.heading(nbformat.read(notebook, 4), notebook.stem)
         executed = execute(notebook, parameters, _limit_s(parameters))
         said = told(executed)
@@ -128,8 +131,12 @@ def main() -> int:
     )
     parser.add_argument("--refresh", action="store_true", required=True)
     parser.add_argument("notebooks", nargs="?", default="notebooks")
-    for file in refresh(Path(parser.parse_args().notebooks)):
-        print(file)
+    try:
+        for file in refresh(Path(parser.parse_args().notebooks)):
+            print(file)
+    except OSError as problem:
+        print(f"{problem.strerror}: {problem.filename}; the notebook is as it was", file=sys.stderr)
+        return 2
     return 0
 
 

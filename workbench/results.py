@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 SCHEMA = 1
 LONGEST_GPU = 96  # characters; NVML's buffer for a name is no longer
+WHEN = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ(\+\d{6})?)?")
 Found = TypeVar("Found")
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
 # Mode -> the tool of compute-sanitizer under which it runs.
@@ -192,6 +193,12 @@ class Result:
         return median(samples) if samples else None
 
     @property
+    def when(self) -> str:
+        """By which attempts are in order: when it was made, or, where the clock was behind, after which it was."""
+        said = str(self.provenance.get("after") or self.provenance.get("started", ""))
+        return said if WHEN.fullmatch(said) else ""
+
+    @property
     def environment_hash(self) -> str:
         return str(self.provenance.get("environment", {}).get("hash", ""))
 
@@ -304,12 +311,12 @@ class Standing:
 
 
 def _of_newest_version(attempts: Sequence[Result]) -> list[Result]:
-    """Those with the kernel and the environment of the one that started last.
+    """Those with the kernel and the environment of the one that was made last.
 
     An attempt whose environment could not be made has no version, and gives way to those that have one.
     """
     known = [result for result in attempts if result.environment_hash] or attempts
-    *_, newest = sorted(known, key=lambda result: str(result.provenance.get("started", "")))
+    *_, newest = sorted(known, key=lambda result: result.when)
     return [result for result in known if _version(result) == _version(newest)]
 
 

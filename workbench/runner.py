@@ -1,19 +1,18 @@
 """Plan, run, judge, save: drives the workers. Nothing else builds or computes while something is timed."""
 
 import contextlib
-import errno
-import os
 import secrets
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from workbench import environments, gpus, interleaving, locks, prebuilt, records, reruns
+from workbench import environments, gpus, interleaving, locks, order, prebuilt, records, reruns
 from workbench.crew import Crew, PutOff
 from workbench.environments import BuildError, Built, Environment
+from workbench.files import make_folder
 from workbench.interleaving import Arm, Visit
 from workbench.judge import Judgement
 from workbench.options import Options, Summary
@@ -25,6 +24,7 @@ from workbench.workers import Told
 
 Key = tuple[Trial, str, str]
 """Trial, hash of its environment, hash of its kernel's file."""
+RUN = "%Y%m%dT%H%M%SZ"  # how its name begins
 
 
 class Run:
@@ -32,18 +32,25 @@ class Run:
 
     def __init__(self, planned: Sequence[Planned], gpu: gpus.Gpu | None, options: Options):
         self.planned, self.gpu, self.options = list(planned), gpu, options
-        self.id = options.name or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-        self.summary = Summary(self.id, len(self.planned))
         self.built: dict[Environment, Built | BuildError] = {}
         self.stored = self._load()
+        self.id = options.name or self._name()
+        self.summary = Summary(self.id, len(self.planned))
         self.progress = Progress(len(self.planned), options.quiet)
         self.crew = Crew(gpu, options, self.progress, self._beside())
+
+    def _name(self) -> str:
+        """By name in the order in which runs were started here."""
+        runs = {each.run[:16] for each in self.stored}
+        now = order.later(datetime.now(UTC), runs, RUN, timedelta(seconds=1))
+        return f"{now:{RUN}}-{secrets.token_hex(3)}"
 
     def __call__(self) -> Summary:
         began = time.monotonic()
         todo: Sequence[Planned] = self.planned
         try:
             self._build_all()
+            self._say_clock()
             self._save_plan(self._todo())
             with self._alone():
                 self.stored = self._load()  # with what another run has added while we waited
@@ -61,6 +68,12 @@ class Run:
         known = sum(self.summary.seconds.values())
         self.summary.seconds["waiting"] = max(0.0, self.summary.wall_s - known)
         return self.summary
+
+    def _say_clock(self) -> None:
+        if order.after(self.newest, f"{datetime.now(UTC):{records.STARTED}}"):
+            self.progress.say(
+                f"the clock is behind attempts stored here, of {self.newest}: what is made now counts as made later"
+            )
 
     def _alone(self) -> contextlib.AbstractContextManager[None]:
         if self.gpu is None or not any(each.device == "cuda" for each in self.planned):
@@ -85,12 +98,11 @@ class Run:
     def _load(self) -> Results:
         """Raises OSError, before anything is built, where nothing could be stored."""
         folder = self.options.results
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, "nothing can be written here", str(folder))
+        make_folder(folder)
         found = load(folder)
         self.tried: Counter[Key] = Counter()
         self.attempts: defaultdict[Key, list[Result]] = defaultdict(list)
+        self.newest = max((result.when for result in found), default="")
         for result in found:
             key = self._key(result)
             self.tried[key] = max(self.tried[key], result.attempt)
@@ -335,6 +347,7 @@ class Run:
 
     def _keep(self, key: Key, result: Result, file: Path) -> None:
         save(result, file)
+        self.newest = max(self.newest, result.when)
         self.tried[key] += 1
         self.attempts[key].append(result)
 
@@ -356,6 +369,8 @@ class Run:
             planned, told, judgement, built, gpu, self.id, attempt, self.crew.ahead_of(planned), cards
         )
         result = replace(result, rerun=self.options.purpose)
+        if result.when and (after := order.after(self.newest, result.when)):
+            result.provenance["after"] = after
         if result.time:
             result.time.update(floor_us=self.crew.floor_us(planned), clocks=clocks)
         file = self.options.results / self.options.part / records.place(planned, built, gpu)

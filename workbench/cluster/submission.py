@@ -5,10 +5,11 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from workbench.order import later
 from workbench.results import Trial
 from workbench.store import load
 from workbench.strict_json import json_in
@@ -82,9 +83,10 @@ class Submission:
         write(self.file, facts)
 
 
-def new_id() -> str:
-    """By name in the order of time, also within a second."""
-    now = datetime.now(UTC)
+def new_id(results: Path) -> str:
+    """By name in the order of time, also within a second, and where the clock was set back since the newest there."""
+    names = (each.name[:20] for each in (results / FOLDER).glob("*"))
+    now = later(datetime.now(UTC), names, "%Y%m%dT%H%M%SZ-%f", timedelta(milliseconds=1))
     return f"{now:%Y%m%dT%H%M%SZ}-{now.microsecond // 1000:03d}{secrets.token_hex(2)}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.commands import _check_plan, _verdict
 from workbench.commands import run as run_command
 from workbench.commands._shared import TOO_LITTLE, aside, folder, load_results, say_unread
+from workbench.files import make_folder
 
 USAGE = "workbench check BASELINE CANDIDATE [--quick | --thorough] [OPTION ...]"
 EXAMPLES = f"""examples:
@@ -82,7 +83,7 @@ def _check(options: argparse.Namespace) -> int:
         return _check_plan.show(asked, checking.stored(asked, _stored(options)), options)
     if options.site:  # now, and not after minutes of measuring
         folder(options.notebooks, "--notebooks")
-        Path(options.site).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(options.site))
     asked, reading = _read(asked, [each.module.API for each in kernels])
 
     def judged() -> Any:

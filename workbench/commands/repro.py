@@ -60,10 +60,12 @@ def _written(result: Any, options: argparse.Namespace) -> int:
 
     kernel = _kernel(result, options.kernel_file)
     name = script.file_name(result)
+    output = Path(options.output or name)
+    if not output.exists():
+        files.make_folder(output.parent)
     tried = trying.Tried(trying.NOT_TRIED, "--no-run")
     if not options.no_run:
         tried = _tried(result, script.write(result, kernel, "it is being tried"), name, options)
-    output = Path(options.output or name)
     files.write(output, script.write(result, kernel, str(tried)))
     facts = {"file": str(output), "trial": result.trial.id, "state": tried.state, "detail": tried.text}
     print(json.dumps(facts, indent=1) if options.json else f"{output}: {tried}")

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
     options = command.asked(options)
     places = _places(options)
-    submission = _submission(options, places, new_id())
+    submission = _submission(options, places, new_id(Path(options.results)))
     if options.dry_run:
         return _show(submission, places, options.json)
     cpu = cpu_place(options.constraint_map)

@@ -21,7 +21,7 @@ def named(results: Results) -> dict[str, list[Result]]:
 def _named(results: Results) -> dict[str, list[Result]]:
     groups: dict[str, dict[Contents, list[Result]]] = {}
     read: dict[int, Contents] = {}  # by the object: attempts of one run share it
-    for result in sorted(results, key=_started):
+    for result in sorted(results, key=lambda result: result.when):
         lock = id(result.provenance.get("environment"))
         contents = read[lock] if lock in read else read.setdefault(lock, _contents(result))
         groups.setdefault(result.trial.environment, {}).setdefault(contents, []).append(result)
@@ -56,7 +56,3 @@ def _told_apart(name: str, contents: Contents, members: list[Result]) -> str:
 def _free(name: str, taken: Mapping[str, Any]) -> str:
     tries = (name, *(f"{name} [{number}]" for number in range(2, len(taken) + 3)))
     return next(each for each in tries if each not in taken)
-
-
-def _started(result: Result) -> str:
-    return str(result.provenance.get("started", ""))

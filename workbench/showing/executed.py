@@ -19,6 +19,8 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from nbclient.util import run_sync
 
+from workbench.files import write
+
 KERNEL = "python3"
 IGNORED = "nbval-ignore-output"
 KEPT_METADATA = ("tags",)
@@ -91,7 +93,7 @@ def refresh(notebooks: Path) -> list[Path]:
     """Run a folder's notebooks in place, and keep what is the same each time: text, no pictures or times."""
     files = sorted(notebooks.glob("*.ipynb"))
     for file in files:
-        nbformat.write(_stable(execute(file, {})), file)
+        write(file, nbformat.writes(_stable(execute(file, {}))) + "\n")
     return files
 
 

@@ -17,14 +17,14 @@ def run_again(
 ) -> Results:
     """What was run again, regressions and times: of the same contents, and after all in which it was found."""
     since = {
-        asked: max(map(_started, _finding(pair, told[asked])), default="")
+        asked: max((each.when for each in _finding(pair, told[asked])), default="")
         for asked, pair in found.items()
         if pair.word in AGAINST or pair.change
     }
 
     def tells(each: Result) -> bool:
         asked = question(each.trial)
-        if each.rerun != VERIFIED or asked not in since or "" < _started(each) < since[asked]:
+        if each.rerun != VERIFIED or asked not in since or "" < each.when < since[asked]:
             return False
         return found[asked].same_contents(each)
 
@@ -36,10 +36,6 @@ def _finding(pair: Pair, told: Sequence[Result]) -> list[Result]:
     if pair.change:
         return [each for each in told if each.run == pair.change.run and not each.rerun]
     return [one for faults in pair.after.each for one in faults] if pair.after else []
-
-
-def _started(result: Result) -> str:
-    return str(result.provenance.get("started", ""))
 
 
 def confirmed(pair: Pair, before: End | None, after: End | None, again: Speed | None) -> Pair:
