@@ -109,7 +109,10 @@ def test_what_this_machine_could_not_build_is_taken_up_by_the_next_run(
     for state in ("not made", "made"):
         builder.made = Made("m", "", state, 1, 1, why="ninja is not there")
         summary = runner.run([planned], gpus.given("90"), options)
-        assert (summary.skipped, summary.outcomes) == (0, {"not_run" if state == "not made" else "compiled": 1})
+        assert (summary.skipped, summary.outcomes) == (
+            0,
+            {"not_run" if state == "not made" else "compiled": 1},
+        )
 
 
 def test_no_build_reads_what_was_compiled_before_and_compiles_nothing(

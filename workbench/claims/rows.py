@@ -3,6 +3,7 @@
 The exact rule stands beside the family rule of serving projects, which takes a family's first member for all of it.
 """
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def claims(built: Built, found: Fingerprint, results: Results, sms: Iterable[int
     every = sorted({*wanted, *BASE.values()})
     answers = ask(built, every)
     if lacking := [name for name, each in answers.items() if not each["found"] and not each["how"]]:
-        answers |= read(Path(found.facts["flashinfer"] or "/nowhere"), lacking, every)
+        answers |= read(Path(found.facts["flashinfer"] or os.devnull), lacking, every)
     issues = known_issues.load()
     rows = [
         _row(function, answers[function], sm, found, results, issues) for function in ASKED for sm in wanted

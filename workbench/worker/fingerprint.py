@@ -99,7 +99,7 @@ def where(module):
 def torch_cuda():
     found = re.search(
         r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]",
-        read(Path(where("torch") or "/nowhere") / "version.py"),
+        read(Path(where("torch") or os.devnull) / "version.py"),
         re.MULTILINE,
     )
     return found[1] if found else ""
@@ -249,7 +249,7 @@ def server(variables):
 def address():
     """The default in FlashInfer's own source."""
     for name in ("jit/cubin_loader.py", "jit/env.py", "artifacts.py"):
-        text = read(Path(where("flashinfer") or "/nowhere") / name)
+        text = read(Path(where("flashinfer") or os.devnull) / name)
         found = re.search(r"FLASHINFER_CUBINS_REPOSITORY\W+(https?://[^'\"\s]+)", text)
         if found:
             return found[1]
