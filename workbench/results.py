@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 SCHEMA = 1
 LONGEST_GPU = 96  # characters; NVML's buffer for a name is no longer
-WHEN = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ(\+\d{6})?)?")
+WHEN = re.compile(r"\d{4}-\d\d-\d\d(T[\d:]{2,8}Z?(\+\d{6})?)?")
 Found = TypeVar("Found")
 MODES = ("eager", "graph")  # how a kernel is called where nobody says how
 # Mode -> the tool of compute-sanitizer under which it runs.
