@@ -346,6 +346,33 @@ def test_a_worker_that_somebody_ends_before_its_first_trial_is_no_failure_of_it(
     assert not mine()
 
 
+@pytest.mark.parametrize(
+    "end", ["os.kill(os.getppid(), 9)", "os.kill(os.getpid(), 15)", "os.kill(os.getpid(), 1)"]
+)
+@pytest.mark.parametrize("times", [1, 2])
+def test_who_is_ended_from_outside_in_the_middle_of_a_trial_gets_another_process_once(
+    tmp_path, mine, end, times
+):
+    made = tmp_path / "made"
+    attack = f"""    import os, pathlib, time
+    made = pathlib.Path({str(made)!r})
+    made.write_text(made.read_text() + "x" if made.exists() else "x")
+    if len(made.read_text()) <= {times}:
+        {end}
+        time.sleep(20)
+"""
+    go(
+        kernel_file(tmp_path, RIGHT.replace("    import atexit\n", f"{attack}    import atexit\n")),
+        tmp_path / "r",
+    )
+    as_it_says = "failed" if "ppid" in end else "not_run"
+    assert (standings(tmp_path / "r"), made.read_text()) == (
+        {"n=4": "ok" if times == 1 else as_it_says},
+        "xx",
+    )
+    assert not mine()
+
+
 @pytest.mark.slow
 def test_two_runs_into_one_folder_lose_nothing(tmp_path, mine):
     file = kernel_file(tmp_path, RIGHT.replace("dict(n=4)", "*[dict(n=n) for n in range(12)]"))

@@ -93,8 +93,10 @@ class Crew:
         warm = place in self.workers
         worker = self.workers.setdefault(place, self.workers.get(place) or self._worker(built, planned))
         told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
-        if not told.began and (warm or told.ended_from_outside):  # what ended it is not this trial's doing
-            self.progress.say("the process ended before the trial began; it has a new one")
+        if why := _not_its_doing(told, warm):
+            self.progress.say(f"the process {why}; it has a new one")
+            if told.began:
+                time.sleep(self.options.patience_s)
             worker = self.workers[place] = self._worker(built, planned)
             told = worker.run({**self._command(planned), **more}, self.limits_s, self._heard)
         if told.worker_over:
@@ -268,6 +270,13 @@ class Crew:
         with contextlib.suppress(Exception):  # a user's function; it was sound when the plan was made
             return gpus.floor_us(planned.kernel.module.cost(**planned.trial.case), planned.trial.gpu)
         return None
+
+
+def _not_its_doing(told: Told, warm: bool) -> str:
+    """Why what ended the process is taken for nothing of this trial's, the first time; empty where it may be."""
+    if not told.began and (warm or told.ended_from_outside):
+        return "ended before the trial began"
+    return "was ended from outside in the middle of the trial" if told.ended_by_somebody else ""
 
 
 def _once(worker: Worker, command: Mapping[str, Any], limits_s: Mapping[str, float]) -> None:

@@ -63,6 +63,12 @@ class Told:
         unsaid = self.end is None and self.killed is None
         return unsaid and self.code in (None, *(-each for each in OUTSIDE))
 
+    @property
+    def ended_by_somebody(self) -> bool:
+        """The guard is gone, or the worker was asked to end: not for want of memory, and no library does either."""
+        asked = self.code in (None, -signal.SIGTERM, -signal.SIGHUP)
+        return asked and self.ended_from_outside and self.worker_over and not self.garbage
+
 
 class Capped:
     """Keeps the head and the tail of a stream, however long it is."""
