@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,12 +19,12 @@ from test_prebuilding import KERNEL as TWICE
 from test_prebuilding import fake_flashinfer, fake_nvcc, ninja
 
 from workbench import cli, cluster, environments, gpus, planning, prebuilt
-from workbench.cluster import local, node, places, preparing, slurm, standing
+from workbench.cluster import local, merging, node, places, preparing, slurm, standing
 from workbench.cluster.keeping import kept
 from workbench.cluster.submission import missing, new_id, open_submission, read, write
 from workbench.commands import run as run_command
 from workbench.results import Outcome, Result, Trial
-from workbench.store import MOST_PROBLEMS, load, save
+from workbench.store import MOST_PROBLEMS, load, save, save_all
 
 ZOO = Path(__file__).parent / "kernels"
 ROOT = Path(__file__).parents[1]
@@ -328,6 +329,18 @@ def merged(tmp_path, mine, theirs):
         for result in results:
             save(result, tmp_path / folder / "any.jsonl")
     return cluster.merge([tmp_path / "theirs"], tmp_path / "mine")
+
+
+def test_two_merges_at_once_add_each_line_once(tmp_path, monkeypatch):
+    theirs = [replace(OK, run="r2", attempt=attempt) for attempt in range(1, 6)]
+    save_all(theirs, tmp_path / "theirs" / "any.jsonl")
+    monkeypatch.setattr(merging, "load", lambda folder: (load(folder), time.sleep(0.2))[0])
+    with ThreadPoolExecutor() as both:
+        made = list(both.map(lambda _: cluster.merge([tmp_path / "theirs"], tmp_path / "mine"), range(3)))
+    assert sorted((each.added, each.known) for each in made) == [(0, 5), (0, 5), (5, 0)]
+    (file,) = (tmp_path / "mine").rglob("*.jsonl")
+    assert len(file.read_text().splitlines()) == 5
+    assert [each.name for each in (tmp_path / "mine").iterdir()] == [file.parent.name]
 
 
 def test_a_colleagues_lines_keep_their_provenance_and_come_once(tmp_path):

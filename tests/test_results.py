@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -262,6 +263,19 @@ def test_what_was_found_once_is_not_looked_for_again():
     assert asked == [1]
     assert results.trials() is results.trials() and results == Results(results.attempts)
     assert results.only(gpu=["cpu"]).once("count", len) == 2
+
+
+def test_a_line_that_is_there_again_is_the_same_attempt(tmp_path):
+    first, second = OK, replace(OK, attempt=2, outcome=Outcome.WRONG, reason="wrong_numbers", time={})
+    for each in (first, second, second):
+        save(each, tmp_path / "card" / "a.jsonl")
+    shutil.copytree(tmp_path / "card", tmp_path / "copy of card")
+    found = load(tmp_path, tmp_path / "card")
+    assert list(found) == [first, second]
+    assert found.trials()[TRIAL].word == "flaky 1/2 wrong"
+    other = replace(second, detail="what another says of the same attempt")
+    save(other, tmp_path / "card" / "a.jsonl")
+    assert list(load(tmp_path)) == [first, second, other]
 
 
 def test_a_folder_that_cannot_be_read_is_a_problem_and_the_rest_is_used(tmp_path, monkeypatch):

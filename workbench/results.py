@@ -193,6 +193,11 @@ class Result:
         return median(samples) if samples else None
 
     @property
+    def known_by(self) -> tuple[Any, ...]:
+        """The attempt that it is of: two lines that differ in nothing of this are of one."""
+        return self.trial, self.run, self.arm, self.generation, self.visit, self.attempt
+
+    @property
     def when(self) -> str:
         """By which attempts are in order: when it was made, or, where the clock was behind, after which it was."""
         said = str(self.provenance.get("after") or self.provenance.get("started", ""))

@@ -68,15 +68,20 @@ def _append(handle: int, data: bytes) -> None:
 def load(*folders: str | Path) -> Results:
     """All attempts under the folders. Folders of APART below one are left out; name them to have them too.
 
-    Attempts may share what they have in common: change nothing in them.
+    A line that is there again, in a copy of its file or in a folder within another, is the same attempt. Attempts may
+    share what they have in common: change nothing in them.
     """
     attempts: list[Result] = []
     problems: list[str] = []
+    known: dict[tuple[Any, ...], Result] = {}
     with _no_collection():
         for folder in map(Path, folders):
             for file in files(folder, problems):
                 content = load_file(file)
-                attempts += content.attempts
+                for each in content.attempts:
+                    same = known.setdefault(each.known_by, each)
+                    if same is each or same != each:
+                        attempts.append(each)
                 problems += [f"{file.relative_to(folder)}{problem}" for problem in content.problems]
     return Results(tuple(attempts), tuple(problems))
 

@@ -1,6 +1,9 @@
 """Results of other machines into one folder: what is there already is recognised, what contradicts it is shown."""
 
+import contextlib
+import fcntl
 import json
+import os
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,6 +36,16 @@ def merge(folders: list[Path], into: Path) -> Merged:
     for folder in folders:
         _check(folder, into)
     into.mkdir(parents=True, exist_ok=True)
+    handle = os.open(into, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)  # two at once would each add what the other does
+        return _merged(folders, into)
+    finally:
+        os.close(handle)
+
+
+def _merged(folders: list[Path], into: Path) -> Merged:
     merged = Merged()
     there = load(into)
     seen = {identity(result): result for result in there}
@@ -58,8 +71,7 @@ def merge(folders: list[Path], into: Path) -> Merged:
 
 def identity(result: Result) -> Identity:
     """By what one attempt is known. Lines of a plan say nothing of a kernel, so each reason is one of its own."""
-    known = (result.trial, result.run, result.arm, result.generation, result.visit, result.attempt)
-    return known if result.attempt else (*known, result.reason)
+    return result.known_by if result.attempt else (*result.known_by, result.reason)
 
 
 def place(result: Result, card: str) -> Path:
