@@ -305,8 +305,8 @@ def test_a_failed_write_does_not_cut_off_what_another_run_has_written(tmp_path):
     script = "import sys; from tests.test_breaking import fails; fails(sys.argv[1])"
     failing = subprocess.Popen([sys.executable, "-c", script, file], cwd=Path(__file__).parents[1])
     while failing.poll() is None:
-        save(OK, file)
         saved += 1
+        save(replace(OK, attempt=saved), file)
     assert failing.returncode == 0
     results = load(tmp_path)
     assert (len(results), results.problems) == (saved, ())
@@ -715,6 +715,18 @@ def test_a_kernel_file_changed_under_a_run_is_not_run_under_its_old_name(tmp_pat
     changing(monkeypatch, lambda: file.write_text(text + "\n# changed\n"))
     assert go(file, tmp_path / "r").outcomes == {"ok": 1, "not_run": 2}
     assert go(file, tmp_path / "r").outcomes == {"ok": 3}
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved"])
+def test_results_that_go_away_under_a_run_are_stored_again(tmp_path, monkeypatch, how, capsys):
+    file = kernel_file(tmp_path, RIGHT.replace("dict(n=4)", "*[dict(n=n) for n in range(4)]"))
+    act = shutil.rmtree if how == "deleted" else lambda folder: folder.rename(tmp_path / "elsewhere")
+    changing(monkeypatch, lambda: act(tmp_path / "r"), after=2)
+    go(file, tmp_path / "r", quiet=False)
+    assert standings(tmp_path / "r") == {f"n={n}": "ok" for n in range(4)}
+    assert "is gone; what this run has measured is stored there again" in capsys.readouterr().err
+    both = [each for each in load(tmp_path) if each.attempt]
+    assert len(both) == len(load(tmp_path / "r")) == 4  # what is there in both places is one attempt
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ class Run:
     def __init__(self, planned: Sequence[Planned], gpu: gpus.Gpu | None, options: Options):
         self.planned, self.gpu, self.options = list(planned), gpu, options
         self.built: dict[Environment, Built | BuildError] = {}
+        self.made: defaultdict[Path, list[Result]] = defaultdict(list)
         self.stored = self._load()
         self.id = options.name or self._name()
         self.summary = Summary(self.id, len(self.planned))
@@ -346,7 +347,11 @@ class Run:
         self.progress.say(f"{_words(planned.trial)}: {rerun.why}: {_says(planned.trial, judgement, Told())}")
 
     def _keep(self, key: Key, result: Result, file: Path) -> None:
+        if self.made[file] and not file.exists():  # somebody has deleted or moved it under us
+            self.progress.say(f"{file} is gone; what this run has measured is stored there again")
+            save_all(self.made[file], file)
         save(result, file)
+        self.made[file].append(result)
         self.newest = max(self.newest, result.when)
         self.tried[key] += 1
         self.attempts[key].append(result)
