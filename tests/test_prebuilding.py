@@ -248,6 +248,23 @@ def test_what_a_machine_lacks_is_no_fault_of_the_sources(tmp_path, make):
 
 
 @ninja
+def test_sources_that_are_others_and_no_newer_are_compiled(tmp_path, make):
+    recipe = library(tmp_path / "m")
+    before = recipe.objects[f"{tmp_path}/m/two.o"].stat()
+    assert make(recipe).state == "made"
+    (tmp_path / "m" / "two.cu").write_text(
+        "TWO"
+    )  # as of a wheel that was unpacked before those objects were made
+    os.utime(tmp_path / "m" / "two.cu", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert make(recipe).state == "made"
+    assert recipe.library.read_text() == "oneTWOthreefour"
+    made = len(made_log(tmp_path / "m"))
+    recipe.library.unlink()
+    packing.note_of(Path(make(recipe).file)).unlink()
+    assert make(recipe).state == "made" and len(made_log(tmp_path / "m")) == made
+
+
+@ninja
 def test_a_library_whose_linker_was_killed_is_linked_again(tmp_path, make):
     recipe = library(tmp_path / "m")
     made = make(recipe)

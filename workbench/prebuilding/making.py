@@ -1,5 +1,6 @@
 """Makes one module: compiled as far as it is not yet, opened once, packed."""
 
+import json
 import shutil
 import time
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from typing import Any
 
 from workbench.environments import BuildError, Built
 from workbench.environments.alone import alone
+from workbench.files import write
+from workbench.strict_json import object_in
 
 from . import compiling, linking, packing
 from .compiling import CompileError
@@ -18,6 +21,14 @@ from .toolkit import Toolkit
 from .trimming import Trim
 
 Told = Callable[[int, int], None]
+MADE_WITH = (
+    "flashinfer",
+    "apache-tvm-ffi",
+    "arch",
+    "nvcc",
+    "flags",
+    "sources",
+)  # of a note: what decides an object
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ def _make(
     note = _note(recipe, built, toolkit, arch, plan)
     if packing.same(file, note):
         return replace(plan, state="there", file=str(file), packed_bytes=file.stat().st_size)
+    _forget_others(recipe, note)
     try:
         ninja = linking.write(recipe, trim.kept(recipe.objects.values()), toolkit)
         recipe.library.unlink(missing_ok=True)  # ninja may think well of one whose linker was killed
@@ -91,6 +103,15 @@ def _make(
     packing.pack(recipe.library, file, note)
     seconds = time.monotonic() - begun
     return replace(plan, state="made", file=str(file), packed_bytes=file.stat().st_size, seconds=seconds)
+
+
+def _forget_others(recipe: Recipe, note: dict[str, Any]) -> None:
+    """Objects of other sources, or of another compiler: ninja goes by dates, and those may be the newer ones."""
+    file, known = recipe.ninja.with_name("made_with.json"), {name: note[name] for name in MADE_WITH}
+    if object_in(file) not in ({}, known):
+        for each in recipe.objects:
+            (recipe.ninja.parent / each).unlink(missing_ok=True)
+    write(file, json.dumps(known, indent=1))
 
 
 def planned(recipe: Recipe, built: Built, trim: Trim) -> Made:
