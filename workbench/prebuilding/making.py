@@ -21,14 +21,8 @@ from .toolkit import Toolkit
 from .trimming import Trim
 
 Told = Callable[[int, int], None]
-MADE_WITH = (
-    "flashinfer",
-    "apache-tvm-ffi",
-    "arch",
-    "nvcc",
-    "flags",
-    "sources",
-)  # of a note: what decides an object
+# Of a note: what decides an object.
+MADE_WITH = ("flashinfer", "apache-tvm-ffi", "arch", "nvcc", "flags", "sources")
 
 
 @dataclass(frozen=True)
@@ -66,43 +60,33 @@ def make(
 
     One at a time: waits until nobody writes where it is compiled.
     """
+    plan, file = planned(recipe, built, trim), packing.place_of(built, output, arch, recipe.name)
+    note, total = _note(recipe, built, toolkit, arch, plan), plan.objects + 1
     with alone(recipe.ninja.parent, recipe.name, headers.say) as held:
-        return _make(recipe, built, toolkit, headers, arch, trim, output, at_once, told, held)
-
-
-def _make(
-    recipe: Recipe,
-    built: Built,
-    toolkit: Toolkit,
-    headers: Headers,
-    arch: str,
-    trim: Trim,
-    output: Path,
-    at_once: int,
-    told: Told,
-    held: int,
-) -> Made:
-    begun, plan = time.monotonic(), planned(recipe, built, trim)
-    file = packing.place_of(built, output, arch, recipe.name)
-    note = _note(recipe, built, toolkit, arch, plan)
-    if packing.same(file, note):
-        return replace(plan, state="there", file=str(file), packed_bytes=file.stat().st_size)
-    _forget_others(recipe, note)
-    try:
-        ninja = linking.write(recipe, trim.kept(recipe.objects.values()), toolkit)
-        recipe.library.unlink(missing_ok=True)  # ninja may think well of one whose linker was killed
-        total = plan.objects + 1
-        _compile(ninja, headers, built, at_once, lambda done, left: told(total - left + done, total), held)
-        packing.check(recipe.library, built, toolkit)
-    except (CompileError, BuildError) as problem:
-        log = recipe.ninja.with_name("said.log")
-        log.write_text(problem.log, encoding="utf-8")
-        why = f"{problem} (all of it: {log})" if problem.log else str(problem)
-        state = "failed" if isinstance(problem, CompileError) else "not made"
-        return replace(plan, state=state, seconds=time.monotonic() - begun, why=why)
-    packing.pack(recipe.library, file, note)
+        begun = time.monotonic()
+        if packing.same(file, note):
+            return replace(plan, state="there", file=str(file), packed_bytes=file.stat().st_size)
+        _forget_others(recipe, note)
+        try:
+            ninja = linking.write(recipe, trim.kept(recipe.objects.values()), toolkit)
+            recipe.library.unlink(missing_ok=True)  # ninja may think well of one whose linker was killed
+            _compile(
+                ninja, headers, built, at_once, lambda done, left: told(total - left + done, total), held
+            )
+            packing.check(recipe.library, built, toolkit)
+        except (CompileError, BuildError) as problem:
+            return _unmade(replace(plan, seconds=time.monotonic() - begun), recipe, problem)
+        packing.pack(recipe.library, file, note)
     seconds = time.monotonic() - begun
     return replace(plan, state="made", file=str(file), packed_bytes=file.stat().st_size, seconds=seconds)
+
+
+def _unmade(plan: Made, recipe: Recipe, problem: CompileError | BuildError) -> Made:
+    """All that was said is kept beside the objects."""
+    log = recipe.ninja.with_name("said.log")
+    log.write_text(problem.log, encoding="utf-8")
+    why = f"{problem} (all of it: {log})" if problem.log else str(problem)
+    return replace(plan, state="failed" if isinstance(problem, CompileError) else "not made", why=why)
 
 
 def _forget_others(recipe: Recipe, note: dict[str, Any]) -> None:
